@@ -17,8 +17,8 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test test-charms test-jujulib test-lxd test-lxd-cluster lxd-down race lint check docs bench \
-	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz soak-mutants
+.PHONY: help build charms demo demo-down test test-charms test-jujulib test-jubilant test-libjuju test-dashboard test-mongosh test-lxd test-lxd-cluster lxd-down race lint check docs bench \
+	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
@@ -62,13 +62,39 @@ test-jujulib: ## run the official JavaScript client, which npm downloads, agains
 		{ echo "make test-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
 	JUJULIB="$$dir" $(GO) test -vet=off -count=1 -timeout 5m ./apiserver -run '^TestOfficialJavaScriptClient$$'
 
+test-jubilant: ## call jubilant, a client of the command line: JUBILANT=DIR, its source
+	@test -n "$(JUBILANT)" || { echo "make test-jubilant: say where github.com/canonical/jubilant is: make test-jubilant JUBILANT=DIR"; exit 1; }
+	JUBILANT="$(abspath $(JUBILANT))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestJubilant$$' -v
+
+test-libjuju: ## call python-libjuju, a client of the API: LIBJUJU=DIR, its source
+	@test -n "$(LIBJUJU)" || { echo "make test-libjuju: say where github.com/juju/python-libjuju is: make test-libjuju LIBJUJU=DIR"; exit 1; }
+	LIBJUJU="$(abspath $(LIBJUJU))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestLibjuju$$' -v
+
+test-dashboard: ## use Juju's dashboard in Chromium: DASHBOARD=DIR, a build of it; PICTURES=DIR, pictures of its pages
+	@test -f "$(DASHBOARD)/index.html" || { echo "make test-dashboard: say where a build of github.com/canonical/juju-dashboard is: make test-dashboard DASHBOARD=DIR"; exit 1; }
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" playwright-core@1.65 && \
+	DASHBOARD="$(abspath $(DASHBOARD))" PICTURES="$(abspath $(PICTURES))" PLAYWRIGHT="$$dir" \
+		$(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestDashboard$$' -v
+
+# The version is the one whose output the test knows. It stays in .tmp, because it is large.
+MONGOSH_VERSION := 2.12.0
+MONGOSH_DIR     := $(CURDIR)/.tmp/mongosh-$(MONGOSH_VERSION)
+test-mongosh: ## run MongoDB's shell, which npm downloads, against jujud mongod
+	@command -v node >/dev/null && command -v npm >/dev/null || \
+		{ echo "make test-mongosh: skipped: there is no node with npm"; exit 0; }; \
+	[ -x "$(MONGOSH_DIR)/node_modules/.bin/mongosh" ] || \
+	timeout 600 npm install --silent --no-audit --no-fund --prefix "$(MONGOSH_DIR)" mongosh@$(MONGOSH_VERSION) || \
+		{ rm -rf "$(MONGOSH_DIR)"; echo "make test-mongosh: skipped: npm cannot install mongosh"; exit 0; }; \
+	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(GO) test -vet=off -count=1 -timeout 5m ./state/mongo/conformancetest -run '^TestMongosh$$' -v
+
 # LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
 LXD_SH := provider/lxd/testdata/lxd.sh
 test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
 	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
 	export $$dir JUJU_NEED_LXD=1; $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd && \
 	$(GO) test -vet=off -count=1 -timeout 30m ./agent/controller -run 'CallsOnLXD$$' && \
-	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$' -v
+	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$'
 
 CLUSTER_SH := provider/lxd/testdata/cluster.sh
 test-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two members, made and removed
@@ -80,8 +106,11 @@ test-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two mem
 lxd-down: ## remove what test-lxd has set up
 	@$(LXD_SH) down
 
-# These tests run programs that are built without the race detector, so they run in `make test` alone.
-PLAIN := TestSystem|TestJujud|TestPlantedFaultsAreFound
+# These tests run programs that are built without the race detector, so they run in `make test` alone. Those of the next
+# lines confine a process, which one with the race detector, and so with C, can't do.
+PLAIN := TestSystem|TestControllersFall|TestJujud|TestPlantedFaultsAreFound
+PLAIN := $(PLAIN)|TestNothingIsInReach|TestACommandHasNoEnvironment|TestACommandConnects|TestACommandIsStopped
+PLAIN := $(PLAIN)|TestCommandsAreTheirUsers|TestCommandsAreLimited
 # A program built with the race detector otherwise sleeps for a second before it exits.
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
@@ -108,7 +137,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./cmd/juju -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestDocumentIsUpToDate$$' -update
 	$(GO) test -vet=off -count=1 ./hooks/hooktools -run '^TestReference$$' -update
-	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
+	$(GO) test -vet=off -count=1 ./apiserver -run '^(TestSecurityPage|TestAPIPage)$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
@@ -119,16 +148,17 @@ bench: ## run the benchmarks
 # The proofs at full size. Every test runs in exactly one of these.
 SOAK   := JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
 SIM    := TestStateMatchesTheReferenceModel|TestSimulationFindsPlantedFaults
-SIM    := $(SIM)|TestConcurrentSimulation|TestLeadersNeverOverlap
+SIM    := $(SIM)|TestConcurrentSimulation|TestLeadersNeverOverlap|TestLeadingControllersNeverOverlap
 CRASH  := TestKilledProcess|TestCutConnection
 CRASH  := $(CRASH)|TestKillDuringAddModel|TestKillDuringModelRemoval
 MATRIX := TestDestructionMatrix
 FAULTS := TestPlantedFaultsAreFound
+FALL   := TestControllersFall
 store   = $$($(GO) list ./... | grep '/state/mongo')
 state   = $$($(GO) list ./... | grep '/state' | grep -v '/state/mongo')
 others  = $$($(GO) list ./... | grep -v '/state')
 
-SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults soak-fuzz
+SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz
 soak: $(SOAKS) ## run all tests at full size, one proof after another
 
 soak-sim: ## … random lives of a model against the reference model, and elections of leaders
@@ -149,8 +179,13 @@ soak-store: ## … the store: power losses, kills, damaged files, random command
 		JUJU_TEST_STORE=$$store $(GO) test -vet=off -short -timeout 1h ./state ./state/controller || exit 1; \
 	done
 
+# SEED=… repeats a course of events, and TIME=… makes it longer.
+TIME ?= 10m
+soak-controllers: ## … three controllers on one store are killed and paused for TIME while a user works
+	JUJU_TIME=$(TIME) JUJU_SEED=$(if $(filter command environment,$(firstword $(origin SEED))),$(SEED)) $(SOAK) -run '^($(FALL))$$' ./cmd/juju
+
 soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
-	$(SOAK) -skip '^($(MATRIX)|$(FAULTS))' $(others)
+	$(SOAK) -skip '^($(MATRIX)|$(FAULTS)|$(FALL))' $(others)
 
 # A test that finds a fault mostly waits for what does not come, so several are planted at a time.
 soak-faults: ## … each fault of doc/faults.txt is planted, and its test must find it

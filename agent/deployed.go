@@ -21,8 +21,10 @@ import (
 type deployed struct {
 	dir    string // agents/ of the machine
 	config Config // of the deploying agent
-	host   Host
-	ended  chan struct{}
+	// addresses returns the current addresses of the controllers.
+	addresses func() []string
+	host      Host
+	ended     chan struct{}
 
 	ctx     context.Context // ends the goroutines that wait for agents
 	waits   sync.WaitGroup
@@ -30,8 +32,8 @@ type deployed struct {
 	waiting map[string]bool
 }
 
-func newDeployed(ctx context.Context, dir string, h Host, config Config) *deployed {
-	return &deployed{dir: dir, config: config, host: h,
+func newDeployed(ctx context.Context, dir string, h Host, config Config, addresses func() []string) *deployed {
+	return &deployed{dir: dir, config: config, addresses: addresses, host: h,
 		ended: make(chan struct{}, 1), ctx: ctx, waiting: map[string]bool{}}
 }
 
@@ -81,6 +83,7 @@ func (c Config) parent() entity.Tag {
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	config := d.config
 	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
+	config.Addresses = d.addresses()
 	config.SSHUser, config.Manual = "", false
 	if d.config.Tag.Kind == entity.KindUnit {
 		config.Principal = d.config.Tag.ID

@@ -45,7 +45,7 @@ func testDeployed(t *testing.T, h *fakeHost) *deployed {
 	h.running = map[string]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	config := Config{Tag: entity.MachineTag("0"), Model: "m", Addresses: []string{"a"}, CACert: "c"}
-	d := newDeployed(ctx, t.TempDir(), h, config)
+	d := newDeployed(ctx, t.TempDir(), h, config, func() []string { return config.Addresses })
 	t.Cleanup(func() {
 		cancel()
 		d.waits.Wait()
@@ -153,7 +153,7 @@ func TestAgentsAreSiblings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	principal := newDeployed(machine.ctx, machine.dir, h, config)
+	principal := newDeployed(machine.ctx, machine.dir, h, config, machine.addresses)
 	t.Cleanup(principal.waits.Wait)
 	deploy(principal, "log/0")
 	wantDeployed(t, machine, "mysql/0", "web/0")

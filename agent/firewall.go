@@ -39,7 +39,7 @@ func (h hostExposure) WatchExposure(ctx context.Context) (<-chan struct{}, error
 }
 
 // Exposure returns the host as an instance whose ports are all open, except those that units have opened without
-// being exposed. If no port must be closed, there are no rules for the host.
+// being exposed to everyone. If no port must be closed, there are no rules for the host.
 func (h hostExposure) Exposure(ctx context.Context) (entity.Exposure, error) {
 	host, err := h.api.Exposure(ctx, h.machine)
 	x := entity.Exposure{Mode: host.Mode, Instances: map[string][]entity.PortRange{}, Hosts: host.Peers}
@@ -49,6 +49,7 @@ func (h hostExposure) Exposure(ctx context.Context) (entity.Exposure, error) {
 	}
 	if len(provider.ClosedPorts("tcp", open))+len(provider.ClosedPorts("udp", open)) > 0 {
 		x.Instances[h.machine.String()] = open
+		x.From = map[string][]entity.PortsFrom{h.machine.String(): host.From}
 	}
 	return x, err
 }

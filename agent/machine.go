@@ -54,7 +54,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 		},
 		Context: func() hooks.ContextParams {
 			params := hooks.ContextParams{ModelName: a.config.ModelName, ModelUUID: a.config.Model,
-				APIAddresses: a.config.Addresses}
+				APIAddresses: a.addresses}
 			if config := settings.Load(); config != nil {
 				params.Settings = config.Values()
 			}
@@ -101,7 +101,7 @@ func (a *Agent) proxies() proxyupdater.Host { return proxyupdater.Host{Root: "/"
 func (a *Agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		agents := newDeployed(ctx, filepath.Dir(a.dir), a.options.Host, a.config)
+		agents := newDeployed(ctx, filepath.Dir(a.dir), a.options.Host, a.config, a.addresses)
 		defer func() {
 			cancel()
 			agents.waits.Wait()

@@ -41,10 +41,10 @@ func newRebooter(t *testing.T, shutdown string) *rebooter {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	machine := newDeployed(t.Context(), filepath.Dir(dir), nil, config)
+	machine := newDeployed(t.Context(), filepath.Dir(dir), nil, config, nil)
 	web := config
 	web.Tag, web.Machine = entity.UnitTag("web/0"), "0"
-	principal := newDeployed(t.Context(), filepath.Dir(dir), nil, web)
+	principal := newDeployed(t.Context(), filepath.Dir(dir), nil, web, nil)
 	for unit, d := range map[string]*deployed{"web/0": machine, "store/0": machine, "log/0": principal} {
 		if err := d.configure(d.unitDir(unit), unitConfig(d, unit)); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -198,10 +199,12 @@ type Options struct {
 
 // An Agent is the agent of one machine or of one unit.
 type Agent struct {
-	options  Options
-	dir      string
-	kind     entity.TagKind
-	config   Config
+	options Options
+	dir     string
+	kind    entity.TagKind
+	config  Config
+	// current are the addresses of the controllers, if they are not those in config any more.
+	current  atomic.Pointer[[]string]
 	logs     *logQueue // nil if the agent sends no log
 	failures *worker.Failures
 
@@ -304,6 +307,7 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 			}
 			return client.AgentFacade{Caller: conn}.SetFailures(ctx, a.config.Tag, failures)
 		})
+		set["api addresses"] = a.followAddresses(conn)
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
 		}
@@ -311,18 +315,18 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 	}
 }
 
-// dial connects to the controller. A machine's agent may start shortly before the controller has recorded the
-// machine's instance, so it retries, quickly at first.
+// dial connects to the controller. A machine's agent may start before the controller has recorded the machine's instance, so
+// it retries, quickly at first.
 func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
-	for pause := firstPause; ; pause *= 2 {
+	for pause := firstPause; ; pause = min(2*pause, a.options.RetryDelay) {
 		conn, err := client.Dial(ctx, client.Info{
-			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
+			Addresses: a.reachable(), CACert: a.config.CACert, Model: a.config.Model,
 			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce, Binaries: ownBinaries(),
 		})
-		if !errors.Is(err, entity.NotProvisioned) || pause >= a.options.RetryDelay {
+		if !errors.Is(err, entity.NotProvisioned) {
 			return conn, err
 		}
-		logger.Debugf("retrying in %v: %v", pause, err)
+		logger.Infof("waiting for the controller to record the machine's instance: next try in %v", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

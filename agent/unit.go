@@ -32,7 +32,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 		Context: hooks.ContextParams{
 			Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,
 			ModelName: a.config.ModelName, ModelUUID: a.config.Model,
-			APIAddresses: a.config.Addresses,
+			APIAddresses: a.addresses,
 			ResourcesDir: filepath.Join(a.dir, "resources"),
 			CanReboot:    a.config.OwnHost,
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"juju/apiserver/facades"
@@ -44,9 +45,49 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 		if model == "" {
 			return identity{}, nil, invalidLogin() // agents belong to models
 		}
-		return s.authenticateAgent(ctx, model, cred)
+		id, st, err := s.authenticateAgent(ctx, model, cred)
+		if errors.Is(err, entity.Unauthorized) && cred.tag.Kind == entity.KindMachine {
+			err = s.unlessStray(ctx, model, err)
+		}
+		return id, st, err
+	case entity.KindConsumer:
+		return s.authenticateConsumer(ctx, model, cred)
 	}
 	return identity{}, nil, invalidLogin()
+}
+
+// authenticateConsumer checks the token of a model of another controller. Whether its user still may consume the offer is
+// checked whenever that matters: a consumer that no longer may must be able to end its relations.
+func (s *Server) authenticateConsumer(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	defer release()
+	who, err := s.controller.CheckConsumer(cred.password)
+	if errors.Is(err, entity.Unauthorized) || err == nil && (who.ID != cred.tag.ID || who.Model != model) {
+		err = invalidLogin()
+	}
+	if err != nil {
+		return identity{}, nil, err
+	}
+	st, err := s.controller.Model(ctx, model)
+	return identity{Identity: facades.Identity{Tag: cred.tag, Roles: facades.Consumer, Consumer: who}}, st, err
+}
+
+// unlessStray returns refused, unless the machine may have been started after the backup that the controller was restored
+// from, and its model keeps such machines. An agent that is refused ends for good, and on a user's host uninstalls itself;
+// this one tries again.
+func (s *Server) unlessStray(ctx context.Context, model string, refused error) error {
+	if !s.config.Restored {
+		return refused
+	}
+	if st, err := s.controller.Model(ctx, model); err == nil {
+		if config, err := st.Settings().Config(ctx); err == nil && config.HarvestsUnknown() {
+			return refused
+		}
+	}
+	return entity.Errorf(entity.Unavailable, "the controller was restored from a backup, which doesn't have the machine")
 }
 
 func (s *Server) authenticateUser(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
@@ -211,4 +252,35 @@ func (s slots) take(ctx context.Context, wait time.Duration) (release func(), er
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// userSlots count what users have in progress.
+type userSlots struct {
+	mu    sync.Mutex
+	count int
+	users map[entity.Tag]int
+}
+
+// take counts one more of a user until release is called. release is nil if the user has ofUser already, or all users
+// together have max; mine and all are how many there were.
+func (s *userSlots) take(user entity.Tag, ofUser, max int) (release func(), mine, all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine, all = s.users[user], s.count
+	if mine >= ofUser || all >= max {
+		return nil, mine, all
+	}
+	if s.users == nil {
+		s.users = map[entity.Tag]int{}
+	}
+	s.count++
+	s.users[user]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.count--
+		if s.users[user]--; s.users[user] == 0 {
+			delete(s.users, user)
+		}
+	}, mine, all
 }

@@ -16,6 +16,7 @@ import (
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -29,13 +30,22 @@ import (
 //	u0 u1    the agents of mysql/0 and mysql/1
 //	manager  the controller's own agent, at a model that is not the controller's
 var mayCall = map[string]string{
-	"Admin.Login":        "stranger wrong admin m0 m1 u0 u1 manager",
-	"Admin.Register":     "stranger",
-	"Admin.RedirectInfo": "stranger wrong admin m0 m1 u0 u1 manager",
-	"Pinger.Ping":        "admin m0 m1 u0 u1 manager",
-	"Pinger.Stop":        "admin m0 m1 u0 u1 manager",
-	"Watcher.Next":       "admin m0 m1 u0 u1 manager",
-	"Watcher.Stop":       "admin m0 m1 u0 u1 manager",
+	"Admin.Login":              "stranger wrong admin m0 m1 u0 u1 manager",
+	"Admin.Register":           "stranger",
+	"Admin.RedirectInfo":       "stranger wrong admin m0 m1 u0 u1 manager consumer",
+	"Pinger.Ping":              "admin m0 m1 u0 u1 manager consumer",
+	"Pinger.Stop":              "admin m0 m1 u0 u1 manager consumer",
+	"AllWatcher.Next":          "admin",
+	"AllWatcher.Stop":          "admin",
+	"ModelSummaryWatcher.Next": "admin",
+	"ModelSummaryWatcher.Stop": "admin",
+	"StringsWatcher.Next":      "admin",
+	"StringsWatcher.Stop":      "admin",
+	"Watcher.Next":             "admin m0 m1 u0 u1 manager consumer",
+	"Watcher.Stop":             "admin m0 m1 u0 u1 manager consumer",
+
+	"APIAddresser.APIAddresses":      "m0 m1 u0 u1",
+	"APIAddresser.WatchAPIHostPorts": "m0 m1 u0 u1",
 
 	"Action.Actions":                          "admin",
 	"Action.ApplicationsCharmsActions":        "admin",
@@ -46,6 +56,7 @@ var mayCall = map[string]string{
 	"Action.Operations":                       "admin",
 	"Action.Run":                              "admin",
 	"Action.RunOnAllMachines":                 "admin",
+	"Action.WatchActionsProgress":             "admin",
 	"Status.WatchOperation":                   "admin",
 	"Annotations.Get":                         "admin",
 	"Annotations.Set":                         "admin",
@@ -53,7 +64,15 @@ var mayCall = map[string]string{
 	"Application.AddUnits":                    "admin",
 	"Application.ApplicationsInfo":            "admin",
 	"Application.CharmConfig":                 "admin",
+	"Application.Consume":                     "admin",
+	"Application.DestroyConsumedApplications": "admin",
+	"Application.SetRelationsSuspended":       "admin",
 	"Application.Deploy":                      "admin",
+	"Application.CharmRelations":              "admin",
+	"Application.GetCharmURLOrigin":           "admin",
+	"Application.Leader":                      "admin",
+	"Application.MergeBindings":               "admin",
+	"Application.ScaleApplications":           "admin",
 	"Application.DestroyApplication":          "admin",
 	"Application.DestroyRelation":             "admin",
 	"Application.DestroyUnit":                 "admin",
@@ -61,25 +80,49 @@ var mayCall = map[string]string{
 	"Application.Get":                         "admin",
 	"Application.GetConstraints":              "admin",
 	"Application.ResolveUnitErrors":           "admin",
+	"Application.ResumeRollout":               "admin",
+	"Application.RevertRollout":               "admin",
 	"Application.SetCharm":                    "admin",
 	"Application.SetConfigs":                  "admin",
 	"Application.SetConstraints":              "admin",
 	"Application.CheckDeploy":                 "admin",
 	"Application.SetMinUnits":                 "admin",
 	"Application.Unexpose":                    "admin",
+	"Application.UnitsInfo":                   "admin",
 	"Application.UnsetApplicationsConfig":     "admin",
 	"Block.List":                              "admin",
+	"Secrets.ListSecrets":                     "admin",
+	"SecretBackends.ListSecretBackends":       "admin",
+	"MetricsDebug.GetMetrics":                 "admin",
+	"Backups.Create":                          "admin",
 	"Block.SwitchBlockOff":                    "admin",
 	"Block.SwitchBlockOn":                     "admin",
+	"Bundle.ExportBundle":                     "admin",
+	"Bundle.GetChangesMapArgs":                "admin",
+	"Spaces.CreateSpaces":                     "admin",
+	"Spaces.ListSpaces":                       "admin",
+	"Spaces.MoveSubnets":                      "admin",
+	"Spaces.ReloadSpaces":                     "admin",
+	"Spaces.RemoveSpace":                      "admin",
+	"Spaces.RenameSpace":                      "admin",
+	"Spaces.ShowSpace":                        "admin",
+	"Subnets.AllZones":                        "admin",
+	"Subnets.ListSubnets":                     "admin",
+	"Subnets.SubnetsByCIDR":                   "admin",
 	"Charms.AddCharm":                         "admin",
 	"Charms.CharmInfo":                        "admin",
 	"Client.FullStatus":                       "admin",
 	"Client.StatusHistory":                    "admin",
+	"Client.WatchAll":                         "admin",
 	"Explain.Explain":                         "admin",
 	"Status.WatchStatus":                      "admin",
 	"KeyManager.AddKeys":                      "admin",
 	"KeyManager.DeleteKeys":                   "admin",
 	"KeyManager.ListKeys":                     "admin",
+	"SSHClient.AllAddresses":                  "admin",
+	"SSHClient.PrivateAddress":                "admin",
+	"SSHClient.Proxy":                         "admin",
+	"SSHClient.PublicAddress":                 "admin",
 	"SSHClient.PublicKeys":                    "admin",
 	"MachineManager.AddMachines":              "admin",
 	"MachineManager.DestroyMachineWithParams": "admin",
@@ -90,6 +133,8 @@ var mayCall = map[string]string{
 	"ModelConfig.ModelSet":                    "admin",
 	"ModelConfig.ModelUnset":                  "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
+	"Plans.DryRun":                            "admin",
+	"Plans.IfUnchanged":                       "admin",
 	"Resources.AddPendingResources":           "admin",
 	"Resources.ListResources":                 "admin",
 	"Storage.AddToUnit":                       "admin",
@@ -97,6 +142,8 @@ var mayCall = map[string]string{
 	"Storage.CreatePool":                      "admin",
 	"Storage.DetachStorage":                   "admin",
 	"Storage.Import":                          "admin",
+	"Storage.ListFilesystems":                 "admin",
+	"Storage.ListVolumes":                     "admin",
 	"Storage.ListPools":                       "admin",
 	"Storage.ListStorageDetails":              "admin",
 	"Storage.Remove":                          "admin",
@@ -104,48 +151,84 @@ var mayCall = map[string]string{
 	"Storage.StorageDetails":                  "admin",
 	"Storage.UpdatePool":                      "admin",
 
-	"Controller.AllModels":              "admin",
-	"Controller.DestroyController":      "admin",
-	"Controller.GetControllerAccess":    "admin",
-	"Controller.ListBlockedModels":      "admin",
-	"Controller.RemoveBlocks":           "admin",
-	"Controller.ModifyControllerAccess": "admin",
-	"Integrity.CheckController":         "admin",
-	"Integrity.CheckModel":              "admin",
-	"Integrity.RepairController":        "admin",
-	"Integrity.RepairModel":             "admin",
-	"ModelManager.CreateModel":          "admin",
-	"ModelManager.DestroyModels":        "admin",
-	"ModelManager.DumpModelsDB":         "admin",
-	"ModelManager.ListModelSummaries":   "admin",
-	"ModelManager.ListModels":           "admin",
-	"ModelManager.ModelInfo":            "admin",
-	"ModelManager.ModelLeftovers":       "admin",
-	"ModelManager.ModifyModelAccess":    "admin",
-	"UserManager.AddUser":               "admin",
-	"UserManager.DisableUser":           "admin",
-	"UserManager.EnableUser":            "admin",
-	"UserManager.ModelUserInfo":         "admin",
-	"UserManager.RemoveUser":            "admin",
-	"UserManager.ResetPassword":         "admin",
-	"UserManager.SetPassword":           "admin",
-	"UserManager.UserInfo":              "admin",
-	"ModelUpgrader.ControllerPrograms":  "admin",
-	"ModelUpgrader.UpgradeModel":        "admin",
-	"Status.WatchModel":                 "admin",
+	"Cloud.AddCloud":                          "admin",
+	"Cloud.AddCredentials":                    "admin",
+	"Cloud.Cloud":                             "admin",
+	"Cloud.Clouds":                            "admin",
+	"Cloud.CredentialContents":                "admin",
+	"Cloud.RevokeCredentialsCheckModels":      "admin",
+	"Cloud.UpdateCredentialsCheckModels":      "admin",
+	"Cloud.UserCredentials":                   "admin",
+	"Controller.AllModels":                    "admin",
+	"Controller.DestroyController":            "admin",
+	"Controller.GetControllerAccess":          "admin",
+	"Controller.ListBlockedModels":            "admin",
+	"Controller.RemoveBlocks":                 "admin",
+	"Controller.HostedModelConfigs":           "admin",
+	"ModelConfig.Sequences":                   "admin",
+	"ModelManager.DumpModels":                 "admin",
+	"Controller.WatchAllModelSummaries":       "admin",
+	"Controller.WatchModelSummaries":          "admin",
+	"Controller.ModifyControllerAccess":       "admin",
+	"HighAvailability.EnableHA":               "admin",
+	"HighAvailability.ControllerDetails":      "admin",
+	"Integrity.CheckController":               "admin",
+	"Integrity.CheckModel":                    "admin",
+	"Integrity.RepairController":              "admin",
+	"Integrity.RepairModel":                   "admin",
+	"ModelManager.CreateModel":                "admin",
+	"ModelManager.DestroyModels":              "admin",
+	"ModelManager.DumpModelsDB":               "admin",
+	"ModelManager.ListModelSummaries":         "admin",
+	"ModelManager.ListModels":                 "admin",
+	"ModelManager.ChangeModelCredential":      "admin",
+	"ModelManager.ModelDefaultsForClouds":     "admin",
+	"ModelManager.SetModelDefaults":           "admin",
+	"ModelManager.UnsetModelDefaults":         "admin",
+	"Controller.ConfigSet":                    "admin",
+	"Controller.ControllerConfig":             "admin",
+	"ModelManager.ModelInfo":                  "admin",
+	"ModelManager.ModelLeftovers":             "admin",
+	"ModelManager.ModelStatus":                "admin",
+	"ModelManager.ModifyModelAccess":          "admin",
+	"UserManager.AddUser":                     "admin",
+	"UserManager.DisableUser":                 "admin",
+	"UserManager.EnableUser":                  "admin",
+	"UserManager.ModelUserInfo":               "admin",
+	"UserManager.RemoveUser":                  "admin",
+	"UserManager.ResetPassword":               "admin",
+	"UserManager.SetPassword":                 "admin",
+	"UserManager.UserInfo":                    "admin",
+	"ModelUpgrader.ControllerPrograms":        "admin",
+	"ModelUpgrader.UpgradeModel":              "admin",
+	"Status.WatchModel":                       "admin",
+	"AuditLog.List":                           "admin",
+	"Controller.ControllerAPIInfoForModels":   "admin",
+	"Controller.ControllerVersion":            "admin",
+	"Controller.ModelStatus":                  "admin",
+	"ApplicationOffers.ApplicationOffers":     "admin",
+	"ApplicationOffers.CheckUsers":            "admin",
+	"ApplicationOffers.DestroyOffers":         "admin",
+	"ApplicationOffers.FindApplicationOffers": "admin",
+	"ApplicationOffers.GetConsumeDetails":     "admin",
+	"ApplicationOffers.ListApplicationOffers": "admin",
+	"ApplicationOffers.ModifyOfferAccess":     "admin",
+	"ApplicationOffers.Offer":                 "admin",
 
 	// All methods of a facade for agents are for the same callers.
-	"Agent.*":              "m0",
-	"ApplicationScaler.*":  "manager",
-	"Deployer.*":           "m0",
-	"HostFirewaller.*":     "m0",
-	"LeadershipService.*":  "u0",
-	"MachineActions.*":     "m0",
-	"Machiner.*":           "m0",
-	"Provisioner.*":        "manager",
-	"Firewaller.*":         "manager",
-	"StorageProvisioner.*": "manager",
-	"Uniter.*":             "u0",
+	"Agent.*":               "m0",
+	"ApplicationScaler.*":   "manager",
+	"Rollouts.*":            "manager",
+	"CrossModelRelations.*": "consumer",
+	"Deployer.*":            "m0",
+	"HostFirewaller.*":      "m0",
+	"LeadershipService.*":   "u0",
+	"MachineActions.*":      "m0",
+	"Machiner.*":            "m0",
+	"Provisioner.*":         "manager",
+	"Firewaller.*":          "manager",
+	"StorageProvisioner.*":  "manager",
+	"Uniter.*":              "u0",
 }
 
 // callersOf returns the callers that mayCall has for a method, and the key that they are under.
@@ -158,14 +241,18 @@ func callersOf(r facades.Route) (key, callers string) {
 	return "", ""
 }
 
-// aboutNothing are the controller's methods whose requests name no entity.
-var aboutNothing = []string{"Firewaller.Exposure", "Firewaller.WatchExposure", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
+// aboutNothing are the methods for agents whose requests name no entity.
+var aboutNothing = []string{"APIAddresser.APIAddresses", "APIAddresser.WatchAPIHostPorts", "Firewaller.Exposure", "Firewaller.WatchExposure", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
-	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits",
+	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits", "Rollouts.WatchRollouts",
+	"CrossModelRelations.Connect", "CrossModelRelations.End", "CrossModelRelations.Members", "CrossModelRelations.Mirror",
+	"CrossModelRelations.OfferStatus", "CrossModelRelations.Relations", "CrossModelRelations.WatchOffer",
 	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 
 // aboutService reports whether an agents' method is about a service.
-func aboutService(r facades.Route) bool { return r.Facade == "ApplicationScaler" }
+func aboutService(r facades.Route) bool {
+	return r.Facade == "ApplicationScaler" || r.Facade == "Rollouts"
+}
 
 // aboutStorage reports whether an agents' method is about storage.
 func aboutStorage(r facades.Route) bool { return r.Facade == "StorageProvisioner" }
@@ -204,6 +291,9 @@ func TestAccessToMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mysql, err := w.st.Service(t.Context(), "mysql")
+	w.ok(err)
+	w.ok(mysql.SetConfig(t.Context(), map[string]any{"trust": true})) // CloudSpec refuses others
 	if u.Machine() != "0" {
 		t.Fatalf("mysql/0 is on machine %q; the table above expects it on 0", u.Machine())
 	}
@@ -226,6 +316,11 @@ func TestAccessToMethods(t *testing.T) {
 	if !errors.Is(reply.Err(), entity.Unauthorized) || reply.Err().Error() != "invalid entity name or password" {
 		t.Fatalf("a wrong password: %v", reply.Err())
 	}
+	token, err := w.server.controller.NewConsumer(t.Context(), statetest.Admin, w.st.UUID(), "deadbeef-0000-4000-8000-00000000dead")
+	w.ok(err)
+	tokenID, err := controller.TokenID(token)
+	w.ok(err)
+	consumer := w.raw(w.modelPath()).login(entity.ConsumerTag(tokenID), token, "")
 	// Callers with the fewest rights come first, so that they find everything in place.
 	callers := []struct {
 		name string
@@ -235,6 +330,7 @@ func TestAccessToMethods(t *testing.T) {
 		{"wrong", wrongConn},
 		{"u1", unit("mysql/1")},
 		{"m1", machine("1")},
+		{"consumer", consumer},
 		{"manager", w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")},
 		{"m0", machine("0")},
 		{"u0", unit("mysql/0")},
@@ -253,7 +349,7 @@ func TestAccessToMethods(t *testing.T) {
 			t.Errorf("mayCall does not say who may call %s", name)
 		}
 		seen[key] = true
-		if r.Who&(facades.MachineAgent|facades.UnitAgent|facades.ControllerAgent) != 0 && r.Own == nil && r.Who&facades.LoggedIn != facades.LoggedIn {
+		if r.Who&(facades.MachineAgent|facades.UnitAgent|facades.ControllerAgent|facades.Consumer) != 0 && r.Own == nil && r.Who&facades.LoggedIn != facades.LoggedIn {
 			t.Errorf("%s is for agents and has no ownCheck", name)
 		}
 	}
@@ -340,7 +436,7 @@ func TestAccessToEndpoints(t *testing.T) {
 	mayUse := map[string]string{
 		"POST /charms": "admin",
 		"GET /charms":  "admin u0",
-		"GET /log":     "admin",
+		"GET /log":     "admin manager",
 		"POST /tools":  "", // only at the controller's own model
 		"GET /backups": "", // as well
 		"GET /applications/{service}/resources/{resource}": "admin",
@@ -414,7 +510,7 @@ func TestLoginListsFacades(t *testing.T) {
 		if err := json.Unmarshal(reply.Response, &result); err != nil {
 			t.Fatal(err)
 		}
-		if result.ServerVersion != "1.2.3" || result.ControllerTag.ID != w.controller.UUID() ||
+		if result.ServerVersion != entity.JujuVersion || result.Release != "1.2.3" || result.ControllerTag.ID != w.controller.UUID() ||
 			len(result.Servers) != 1 || result.Servers[0][0].Value != "127.0.0.1" {
 			t.Errorf("%s gets %+v", tag, result)
 		}
@@ -428,17 +524,17 @@ func TestLoginListsFacades(t *testing.T) {
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
 		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""),
-			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
-		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer HostFirewaller MachineActions Machiner Pinger Watcher"},
+			"APIAddresser Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
+		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "APIAddresser Admin Agent Deployer HostFirewaller MachineActions Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
-			"Admin ApplicationScaler Firewaller Pinger Provisioner StorageProvisioner Watcher"},
+			"Admin ApplicationScaler Firewaller Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Action Admin Annotations Application Block Charms Client Explain KeyManager MachineManager ModelConfig Pinger Resources SSHClient Status Storage " +
-				"Watcher"},
+			"Action Admin AllWatcher Annotations Application ApplicationOffers Backups Block Bundle Charms Client Explain KeyManager MachineManager MetricsDebug " +
+				"ModelConfig ModelManager Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin Controller Integrity ModelManager ModelUpgrader Pinger Status UserManager Watcher"},
+			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner StorageProvisioner Watcher"},
+			"APIAddresser Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

@@ -182,6 +182,41 @@ func TestCheckGoesOnWithoutTheCloud(t *testing.T) {
 	}
 }
 
+// An instance that the cloud has for a model and that is none of its machines' is found, and left alone by a repair.
+func TestCheckFindsInstances(t *testing.T) {
+	t.Parallel()
+	w, cloud, environ := storedWorld(t)
+	ctx := t.Context()
+	stray, err := environ.StartInstance(ctx, provider.StartParams{MachineID: "7", Nonce: "n"})
+	w.ok(err)
+	admin := w.dial(w.adminInfo(""))
+	for _, repair := range []bool{false, true} {
+		all, err := admin.CheckModel(ctx, w.st.UUID(), repair)
+		want := "instance " + stray.ID + ": it was started for machine 7, and is none of the model's; to stop all such instances: " +
+			"juju model-config provisioner-harvest-mode=all;  false "
+		if got := found(all); got != want || err != nil {
+			t.Errorf("found %q (%v), want %q", got, err, want)
+		}
+	}
+	cloud.Lose(stray.ID)
+	if all, err := admin.CheckModel(ctx, w.st.UUID(), false); len(all) > 0 || err != nil {
+		t.Errorf("found %q (%v)", found(all), err)
+	}
+}
+
+// Where nothing is attached, the cloud is asked for instances only.
+func TestCheckWithoutStorage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) {
+		c.Cloud = func(context.Context, string) (facades.Cloud, error) { return nil, errors.New("no route to host") }
+	})
+	all, err := w.dial(w.adminInfo("")).CheckModel(t.Context(), w.st.UUID(), false)
+	want := "instances: cannot check which of them the cloud has: cannot ask the cloud what instances it has: no route to host;  false "
+	if got := found(all); got != want || err != nil {
+		t.Errorf("found %q (%v), want %q", got, err, want)
+	}
+}
+
 // Storage that is detached while the cloud is asked is not missing.
 func TestCheckBelievesWhatIsStillRecorded(t *testing.T) {
 	t.Parallel()

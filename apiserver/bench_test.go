@@ -19,7 +19,10 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/statetest"
 )
 
 // agentsEnv makes the test binary run agents; see TestAgentsProcess.
@@ -249,6 +252,55 @@ func BenchmarkStatus(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkAudit measures add-unit through the API by users, one after another and several at once, on a store on disk:
+// with the audit log, without it, and their ratio.
+func BenchmarkAudit(b *testing.B) {
+	for _, users := range []int{1, 16} {
+		b.Run(strconv.Itoa(users), func(b *testing.B) {
+			store, err := mongo.OpenEmbedded(b.TempDir(), mongo.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { store.Close() })
+			c, st := statetest.ControllerOn(b, store, controller.Options{})
+			w := newWorldOf(b, c, st).populate()
+			conns := make([]*client.Conn, users)
+			for i := range conns {
+				conns[i] = w.dial(w.adminInfo(w.st.UUID()))
+			}
+			const calls = 20
+			route := w.server.table.Route("Application", 19, "AddUnits")
+			effect := route.Effect
+			took := map[facades.Effect]time.Duration{}
+			for range b.N {
+				for _, e := range []facades.Effect{effect, facades.Reads} { // what reads is not in the log
+					route.Effect = e
+					began := time.Now()
+					var all sync.WaitGroup
+					for _, conn := range conns {
+						all.Go(func() {
+							for range calls {
+								if _, _, err := conn.AddUnits(b.Context(), "mysql", 1, nil); err != nil {
+									b.Error(err)
+								}
+							}
+						})
+					}
+					all.Wait()
+					took[e] += time.Since(began)
+				}
+			}
+			perCall := func(e facades.Effect) float64 {
+				return took[e].Seconds() * 1000 / float64(b.N*calls*users)
+			}
+			b.ReportMetric(perCall(effect), "ms/call")
+			b.ReportMetric(perCall(facades.Reads), "ms/call-unaudited")
+			b.ReportMetric(float64(took[effect])/float64(took[facades.Reads]), "ratio")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }

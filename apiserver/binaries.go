@@ -13,11 +13,6 @@ const BinariesPath = "/tools/"
 // serveBinaries serves a download of the binaries. Downloads have a separate limit, because anyone can request them;
 // beyond it clients are told to try again, as the script of new machines does.
 func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
-	path := s.archive(r.PathValue("sha256"))
-	if path == "" {
-		http.NotFound(w, r)
-		return
-	}
 	release, err := s.downloads.take(r.Context(), s.limits.DownloadWait)
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
@@ -26,6 +21,11 @@ func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	defer netConnOf(r.Context()).busy()()
+	path := s.archive(r.PathValue("sha256")) // which may have to be copied from the store
+	if path == "" {
+		http.NotFound(w, r)
+		return
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		logger.Errorf("cannot send the agent binaries to %s: %v", r.RemoteAddr, err)

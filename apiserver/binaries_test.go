@@ -66,8 +66,10 @@ func TestBinariesAreDownloaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, _, header := get("/tools/abcdef"); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
-		t.Errorf("beside another: status %d", status)
+	for _, path := range []string{"/tools/abcdef", "/tools/abcdee"} { // an unknown one is looked up in the store
+		if status, _, header := get(path); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+			t.Errorf("%s beside another: status %d", path, status)
+		}
 	}
 	release()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

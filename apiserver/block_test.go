@@ -5,11 +5,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
 
@@ -17,6 +21,10 @@ import (
 // and the first block, from the narrowest to the widest, that refuses it: "-" for none,
 // "named" if that depends on the models that it names.
 var forUsers = map[string]string{
+	"AllWatcher.Next":                         "read -",
+	"AllWatcher.Stop":                         "read -",
+	"ModelSummaryWatcher.Next":                "login -",
+	"ModelSummaryWatcher.Stop":                "login -",
 	"Annotations.Get":                         "read -",
 	"Action.Actions":                          "read -",
 	"Action.ApplicationsCharmsActions":        "read -",
@@ -28,12 +36,30 @@ var forUsers = map[string]string{
 	"Action.Run":                              "admin change",
 	"Action.RunOnAllMachines":                 "admin change",
 	"Status.WatchOperation":                   "read -",
+	"Spaces.CreateSpaces":                     "admin change",
+	"Spaces.ListSpaces":                       "read -",
+	"Spaces.MoveSubnets":                      "admin change",
+	"Spaces.ReloadSpaces":                     "admin change",
+	"Spaces.RemoveSpace":                      "admin remove",
+	"Spaces.RenameSpace":                      "admin change",
+	"Spaces.ShowSpace":                        "read -",
+	"Subnets.AllZones":                        "read -",
+	"Subnets.ListSubnets":                     "read -",
+	"Subnets.SubnetsByCIDR":                   "read -",
 	"Annotations.Set":                         "write change",
 	"Application.AddRelation":                 "write change",
 	"Application.AddUnits":                    "write change",
 	"Application.ApplicationsInfo":            "read -",
 	"Application.CharmConfig":                 "read -",
+	"Application.Consume":                     "write change",
+	"Application.DestroyConsumedApplications": "write remove",
+	"Application.SetRelationsSuspended":       "write change",
 	"Application.Deploy":                      "write change",
+	"Application.CharmRelations":              "read -",
+	"Application.GetCharmURLOrigin":           "read -",
+	"Application.Leader":                      "read -",
+	"Application.MergeBindings":               "write change",
+	"Application.ScaleApplications":           "write change",
 	"Application.DestroyApplication":          "write remove",
 	"Application.DestroyRelation":             "write remove",
 	"Application.DestroyUnit":                 "write remove",
@@ -41,25 +67,39 @@ var forUsers = map[string]string{
 	"Application.Get":                         "read -",
 	"Application.GetConstraints":              "read -",
 	"Application.ResolveUnitErrors":           "write change",
+	"Application.ResumeRollout":               "write change",
+	"Application.RevertRollout":               "write change",
 	"Application.SetCharm":                    "write change",
 	"Application.SetConfigs":                  "write change",
 	"Application.SetConstraints":              "write change",
 	"Application.CheckDeploy":                 "write change",
 	"Application.SetMinUnits":                 "write change",
 	"Application.Unexpose":                    "write change",
+	"Application.UnitsInfo":                   "read -",
 	"Application.UnsetApplicationsConfig":     "write change",
 	"Block.List":                              "read -",
+	"Secrets.ListSecrets":                     "read -",
+	"SecretBackends.ListSecretBackends":       "read -",
+	"MetricsDebug.GetMetrics":                 "read -",
+	"Backups.Create":                          "admin -",
 	"Block.SwitchBlockOff":                    "write -",
 	"Block.SwitchBlockOn":                     "write -",
+	"Bundle.ExportBundle":                     "read -",
+	"Bundle.GetChangesMapArgs":                "read -",
 	"Charms.AddCharm":                         "write change",
 	"Charms.CharmInfo":                        "read -",
 	"Client.FullStatus":                       "read -",
 	"Client.StatusHistory":                    "read -",
+	"Client.WatchAll":                         "read -",
 	"Explain.Explain":                         "read -",
 	"Status.WatchStatus":                      "read -",
 	"KeyManager.AddKeys":                      "admin change",
 	"KeyManager.DeleteKeys":                   "admin remove",
 	"KeyManager.ListKeys":                     "read -",
+	"SSHClient.AllAddresses":                  "read -",
+	"SSHClient.PrivateAddress":                "read -",
+	"SSHClient.Proxy":                         "read -",
+	"SSHClient.PublicAddress":                 "read -",
 	"SSHClient.PublicKeys":                    "read -",
 	"MachineManager.AddMachines":              "write change",
 	"MachineManager.DestroyMachineWithParams": "write remove",
@@ -70,6 +110,8 @@ var forUsers = map[string]string{
 	"ModelConfig.ModelSet":                    "write change",
 	"ModelConfig.ModelUnset":                  "write change",
 	"ModelConfig.SetModelConstraints":         "write change",
+	"Plans.DryRun":                            "write change",
+	"Plans.IfUnchanged":                       "write change",
 	"Resources.AddPendingResources":           "write change",
 	"Resources.ListResources":                 "read -",
 	"Storage.AddToUnit":                       "write change",
@@ -77,32 +119,71 @@ var forUsers = map[string]string{
 	"Storage.CreatePool":                      "write change",
 	"Storage.DetachStorage":                   "write change",
 	"Storage.Import":                          "write change",
+	"Storage.ListFilesystems":                 "read -",
+	"Storage.ListVolumes":                     "read -",
 	"Storage.ListPools":                       "read -",
 	"Storage.ListStorageDetails":              "read -",
 	"Storage.Remove":                          "write remove",
 	"Storage.RemovePool":                      "write remove",
 	"Storage.StorageDetails":                  "read -",
 	"Storage.UpdatePool":                      "write change",
+	"Cloud.AddCloud":                          "superuser change",
+	"Cloud.AddCredentials":                    "superuser change",
+	"Cloud.Cloud":                             "login -",
+	"Cloud.Clouds":                            "login -",
+	"Cloud.CredentialContents":                "login -",
+	"Cloud.RevokeCredentialsCheckModels":      "superuser change",
+	"Cloud.UpdateCredentialsCheckModels":      "superuser change",
+	"Cloud.UserCredentials":                   "login -",
+	"AuditLog.List":                           "superuser -",
 	"Controller.AllModels":                    "superuser -",
 	"Controller.DestroyController":            "superuser destroy",
+	"Controller.ControllerAPIInfoForModels":   "login -",
+	"Controller.ControllerVersion":            "login -",
+	"Controller.ModelStatus":                  "login -",
 	"Controller.GetControllerAccess":          "login -",
 	"Controller.ListBlockedModels":            "superuser -",
 	"Controller.RemoveBlocks":                 "superuser -",
+	"Controller.HostedModelConfigs":           "superuser -",
+	"ModelConfig.Sequences":                   "read -",
+	"ModelManager.DumpModels":                 "superuser -",
+	"Action.WatchActionsProgress":             "read -",
+	"StringsWatcher.Next":                     "read -",
+	"StringsWatcher.Stop":                     "read -",
+	"Controller.WatchAllModelSummaries":       "superuser -",
+	"Controller.WatchModelSummaries":          "login -",
 	"Controller.ModifyControllerAccess":       "superuser change",
+	"HighAvailability.EnableHA":               "superuser change",
+	"HighAvailability.ControllerDetails":      "login -",
 	"Integrity.CheckController":               "superuser -",
 	"Integrity.CheckModel":                    "login -",
 	"Integrity.RepairController":              "superuser change",
 	"Integrity.RepairModel":                   "login named",
 	"ModelManager.CreateModel":                "add-model change",
+	"ApplicationOffers.ApplicationOffers":     "login -",
+	"ApplicationOffers.CheckUsers":            "admin -",
+	"ApplicationOffers.DestroyOffers":         "login named",
+	"ApplicationOffers.FindApplicationOffers": "login -",
+	"ApplicationOffers.GetConsumeDetails":     "login -",
+	"ApplicationOffers.ListApplicationOffers": "login -",
+	"ApplicationOffers.ModifyOfferAccess":     "login named",
+	"ApplicationOffers.Offer":                 "login named",
 	"ModelManager.DestroyModels":              "login named",
 	"ModelManager.DumpModelsDB":               "superuser -",
 	"ModelManager.ListModelSummaries":         "login -",
 	"ModelManager.ListModels":                 "login -",
+	"ModelManager.ChangeModelCredential":      "login named",
+	"ModelManager.ModelDefaultsForClouds":     "login -",
+	"ModelManager.SetModelDefaults":           "superuser change",
+	"ModelManager.UnsetModelDefaults":         "superuser change",
+	"Controller.ConfigSet":                    "superuser change",
+	"Controller.ControllerConfig":             "login -",
 	"ModelManager.ModelInfo":                  "login -",
 	"ModelManager.ModelLeftovers":             "login -",
 	"ModelUpgrader.ControllerPrograms":        "superuser -",
 	"ModelUpgrader.UpgradeModel":              "login named",
 	"Status.WatchModel":                       "login -",
+	"ModelManager.ModelStatus":                "login -",
 	"ModelManager.ModifyModelAccess":          "login named",
 	"UserManager.AddUser":                     "superuser change",
 	"UserManager.DisableUser":                 "superuser change",
@@ -133,8 +214,7 @@ func TestBlocks(t *testing.T) {
 			if r.Effect == 0 {
 				t.Errorf("%s has no effect", name)
 			}
-			users := r.Who&(facades.Reader|facades.Writer|facades.Admin) != 0 && r.Who&facades.LoggedIn != facades.LoggedIn
-			if !users {
+			if !r.ForUsers() {
 				if r.Effect != facades.Free {
 					t.Errorf("%s is for agents, but its effect is not free", name)
 				}
@@ -254,5 +334,43 @@ func TestBlocksDoNotAffectAgents(t *testing.T) {
 	if err := user.call("Application", 19, "Expose",
 		params.ApplicationExpose{ApplicationName: "mysql"}).Err(); err != nil {
 		t.Errorf("with all blocks off: %v", err)
+	}
+}
+
+// One who disables all blocks is told if the store refuses it, and does not mind if another disables some of them at
+// the same time.
+func TestRemoveBlocks(t *testing.T) {
+	t.Parallel()
+	store := statetest.Store(t, mongo.Options{Patience: time.Millisecond})
+	ctrl, st := statetest.ControllerOn(t, store, controller.Options{})
+	w := newWorld(t, func(c *Config) { c.Controller = ctrl })
+	w.controller, w.st = ctrl, st
+	ctx := t.Context()
+	for _, block := range entity.BlockTypes() {
+		w.ok(w.st.Blocks().SwitchOn(ctx, block, ""))
+	}
+	root := w.dial(w.adminInfo(""))
+	db := store.Open(w.st.UUID())
+	defer db.Close(errors.New("the test has ended"))
+	hooks := mongotest.HooksOf(db)
+	hooks.RefuseAll()
+	if err := root.RemoveBlocks(ctx); err == nil || !strings.Contains(err.Error(), "changing too quickly") {
+		t.Errorf("the store has refused to remove the blocks, and the user is told %v", err)
+	}
+	hooks.RewriteOps(nil)
+	others := 0
+	hooks.Set(mongotest.TestHook{After: func() { // the first block is off
+		blocks, err := w.st.Blocks().All(ctx)
+		for _, b := range blocks {
+			others++
+			err = errors.Join(err, w.st.Blocks().SwitchOff(ctx, b.Type))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}})
+	w.ok(root.RemoveBlocks(ctx))
+	if blocked, err := root.BlockedModels(ctx); others != 2 || err != nil || len(blocked) > 0 {
+		t.Errorf("another has disabled %d blocks; those left are %+v, %v", others, blocked, err)
 	}
 }

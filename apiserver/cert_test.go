@@ -64,6 +64,14 @@ func TestCertificates(t *testing.T) {
 	if config, err := TLSConfig(server); err != nil || config.MinVersion < tls.VersionTLS12 {
 		t.Errorf("TLS: %v, %v", config, err)
 	}
+	// One made later is not valid for longer than the CA.
+	late, err := NewServerCert(ca, nil, now.AddDate(1, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end, last := parseCert(t, late.Cert).NotAfter, parseCert(t, ca.Cert).NotAfter; !end.Equal(last) {
+		t.Errorf("a certificate is valid until %v, and its CA until %v", end, last)
+	}
 	// What agents have is not enough to pose as the controller.
 	if _, err := NewServerCert(server, nil, now); err == nil {
 		leaf, _ := NewServerCert(server, nil, now)

@@ -21,9 +21,9 @@ import (
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints constraints.Value, at facades.Place,
+	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at facades.Place,
 ) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
 		Placement: at.Placement, Container: at.Container})
 }
 
@@ -95,7 +95,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
 	w := newWorld(t, onCloud(cloud),
-		func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = 50 * time.Millisecond })
+		func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = time.Second })
 	ctx := t.Context()
 	c, root := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.adminInfo(""))
 	mysql := statetest.Charm(t, w.st, statetest.MySQL)
@@ -162,7 +162,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 			`default-series "xenial" is not available: the cloud has jammy, noble`)
 	}
 	refusals()
-	_, err := root.CreateModel(ctx, "second", map[string]string{"default-series": "xenial"})
+	_, err := root.CreateModel(ctx, "second", client.ModelPlace{}, map[string]string{"default-series": "xenial"})
 	check("add-model", err, entity.Invalid, `cannot add model "second": default-series "xenial" is not available`)
 	if after := w.stored(); after != before {
 		t.Errorf("a refused request has changed:\n%s\nbefore\n%s", after, before)
@@ -176,7 +176,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	cloud.Mend("PrecheckInstance")
 	release := cloud.Stall("Series")
 	_, err = c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1})
-	check("a cloud that stalls", err, entity.Unavailable, "the cloud has not answered for 50ms")
+	check("a cloud that stalls", err, entity.Unavailable, "the cloud has not answered for 1s")
 	release()
 	if after := w.stored(); after != before {
 		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
@@ -295,7 +295,7 @@ func TestWarningsOfOpenPorts(t *testing.T) {
 	}
 	check := func(c *client.Conn, service string, want ...string) {
 		t.Helper()
-		warnings, err := c.Expose(ctx, service)
+		warnings, err := c.Expose(ctx, service, nil)
 		if err != nil || !slices.Equal(warnings, want) {
 			t.Errorf("expose: got warnings %q, %v, want %q", warnings, err, want)
 		}
@@ -307,7 +307,7 @@ func TestWarningsOfOpenPorts(t *testing.T) {
 	cloud.Mend("CheckFirewall")
 	cloud.SetFirewall(false)
 	check(c, "mysql", all+"the dummy has no firewall")
-	if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
+	if s, err := w.st.Service(ctx, "mysql"); err != nil || s.ExposedEndpoints() == nil {
 		t.Errorf("the service is not exposed (%v)", err)
 	}
 }
@@ -321,7 +321,7 @@ func TestWarningsOfHosts(t *testing.T) {
 	c := w.dial(w.adminInfo(w.st.UUID()))
 	check := func(when string, want ...string) {
 		t.Helper()
-		warnings, err := c.Expose(ctx, "mysql")
+		warnings, err := c.Expose(ctx, "mysql", nil)
 		if err != nil || !slices.Equal(warnings, want) {
 			t.Errorf("%s: got warnings %q, %v, want %q", when, warnings, err, want)
 		}

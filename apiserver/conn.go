@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,6 +92,9 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	})
 	defer c.silent.Stop()
+	if c.netConn.source != memorySource {
+		c.line.End = c.cancel
+	}
 	ping := c.server.pinging(c.ctx, c.ws, c.line.Ping)
 	defer ping.Stop()
 
@@ -173,19 +177,21 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 		defer idle()
 		defer func() { <-c.turns }()
 		defer h.close()
+		began := c.server.config.now()
 		ctx, cancel := context.WithTimeout(controller.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
 		who, r, err := c.dispatch(ctx, s, req, h)
 		if err == nil {
-			err = refused
+			err = cmp.Or(refused, c.server.steady())
 		}
 		if err == nil && h != nil {
 			err = h.grow(ctx, min(h.left(), c.server.answers.expected(c.uuid, r)))
 		}
 		if err == nil {
-			c.work(ctx, who, r, req, h)
+			c.work(ctx, who, r, req, h, began)
 			return
 		}
+		err = cmp.Or(c.auditing(who, r, req, began).end(nil, err), err)
 		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h)
 		if who.Roles == 0 {
 			c.cancel(errRevoked)
@@ -206,7 +212,7 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 // they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
 // agent don't change.
 func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*facades.Caller, *facades.Route, error) {
-	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req.RequestID, req.ID, h}}
+	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req, h}}
 	who.Roles = facades.Unauthenticated
 	if s != nil {
 		who.Identity, who.Model = s.Identity, s.model
@@ -249,7 +255,9 @@ func (c *conn) follow(user entity.Tag) {
 }
 
 // work executes a request and sends the reply.
-func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *hold) {
+func (c *conn) work(
+	ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *hold, began time.Time,
+) {
 	call := func() (result any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -259,12 +267,15 @@ func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, 
 		}()
 		return r.Call(ctx, who, req.Params)
 	}
+	entry := c.auditing(who, r, req, began)
+	ctx = controller.Noting(ctx, entry.note)
 	for try := 1; ; try++ {
 		result, err := call()
 		if err == errLater {
 			return
 		}
-		_, watches := result.(params.WatcherID)
+		err = cmp.Or(entry.end(result, err), err)
+		watches := startsWatch(result)
 		if watches && err == nil {
 			ctx = controller.Began(ctx) // its events carry no data, and pass the barrier themselves
 		}
@@ -277,6 +288,15 @@ func (c *conn) work(ctx context.Context, who *facades.Caller, r *facades.Route, 
 		c.server.answers.note(c.uuid, r, size)
 		return
 	}
+}
+
+// startsWatch reports whether a result is of a method that starts watches, which must not be repeated.
+func startsWatch(result any) bool {
+	switch result.(type) {
+	case params.WatcherID, params.StringsWatchResults:
+		return true
+	}
+	return false
 }
 
 // rereads limits how often a read-only request is repeated because the store's primary has changed.

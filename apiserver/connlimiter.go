@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"juju/state/controller"
 )
 
 // A connLimiter limits the number of unauthenticated connections, so that they can't crowd out the authenticated ones,
@@ -254,14 +256,20 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 
 type netConnKey struct{}
 
+// memorySource is the source of connections from the same process.
+const memorySource = "memory"
+
 // withNetConn adds a connection to the context of its requests.
 func withNetConn(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
+	if m, ok := c.(memoryConn); ok {
+		ctx = controller.KeepFences(ctx, m.dialled)
+	}
 	g, ok := c.(*limitedConn)
 	if !ok {
-		g = &limitedConn{source: "memory"}
+		g = &limitedConn{source: memorySource}
 	}
 	return context.WithValue(ctx, netConnKey{}, g)
 }

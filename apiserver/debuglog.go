@@ -48,23 +48,23 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 		}
 		return h.grow(ctx, bytes)
 	}
-	send := func(v any) error {
-		text, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
+	write := func(text []byte) error {
 		if err := ws.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)); err != nil {
 			return err
 		}
 		return ws.WriteMessage(websocket.TextMessage, text)
 	}
-	if err := send(params.ErrorResult{}); err != nil {
+	if err := write([]byte("{}\n")); err != nil { // Juju's clients read up to the end of the line
 		return nil
 	}
-	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m debuglog.Message) error {
+	err = s.followLog(ctx, v, q, func(m debuglog.Message) error {
 		h.idle() // while the client reads, the memory can be reclaimed for others
 		defer h.busy()
-		return send(m)
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		return write(text)
 	})
 	if ctx.Err() != nil {
 		return nil // streaming closes the socket
@@ -78,6 +78,22 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	}
 	_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
 	return nil
+}
+
+// followLog follows a model's log: the part that this controller has, for another controller, and all parts for a user.
+func (s *Server) followLog(ctx context.Context, v *visitor, q logs.Query, send func(debuglog.Message) error) error {
+	model := v.model.UUID()
+	own := func(ctx context.Context, q logs.Query, send func(debuglog.Message) error) error {
+		return s.config.Logs.Follow(ctx, model, q, send)
+	}
+	var others []logs.Source
+	if s.config.OtherLogs != nil && v.Tag.Kind == entity.KindUser {
+		others = s.config.OtherLogs(model)
+	}
+	if len(others) == 0 {
+		return own(ctx, q, send)
+	}
+	return logs.Merge(ctx, append(others, logs.Source{Name: "this controller", Follow: own}), q, send)
 }
 
 // logQuery parses the query parameters of debug-log.
@@ -215,6 +231,9 @@ func (s *Server) streaming(
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
+		if v.Tag.Kind != entity.KindUser {
+			return // the roles of an agent don't change
+		}
 		model := r.PathValue("uuid")
 		look := func() (identity, error) { return s.identifyBy(ctx, v.identity, model) }
 		s.followRights(ctx, v.Tag, model, look, func(now facades.Roles) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,6 +84,46 @@ func TestLogs(t *testing.T) {
 	if err := receive(t, done); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("debug-log of a closed connection: %v", err)
 	}
+}
+
+// The memory of the last lines is given back once they are sent, even if the user waits for more.
+func TestMemoryOfTheLastLines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const lines = 100
+	for i := range lines {
+		w.ok(w.logs.Append(w.st.UUID(), debuglog.Message{Entity: "machine-0", Timestamp: time.Now(), Severity: "INFO",
+			Message: fmt.Sprint(i)}))
+	}
+	user := w.dial(w.adminInfo(w.st.UUID()))
+	ctx, cancel := context.WithCancel(t.Context())
+	got, done := make(chan string, lines), make(chan error, 1)
+	go func() {
+		done <- user.DebugLog(ctx, client.LogQuery{Backlog: lines}, func(m debuglog.Message) error {
+			got <- m.Message
+			return nil
+		})
+	}()
+	for i := range lines {
+		if text := receive(t, got); text != fmt.Sprint(i) {
+			t.Fatalf("line %d is %s", i, text)
+		}
+	}
+	if most := w.server.budget.most(); most < 100*lines {
+		t.Errorf("%d lines took %d bytes", lines, most)
+	}
+	eventually(t, "memory is held", func() bool {
+		b := w.server.budget
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.used == 0
+	})
+	w.ok(w.logs.Append(w.st.UUID(), debuglog.Message{Entity: "machine-0", Timestamp: time.Now(), Severity: "INFO", Message: "live"}))
+	if text := receive(t, got); text != "live" {
+		t.Errorf("then comes %s", text)
+	}
+	cancel()
+	receive(t, done)
 }
 
 // containsFunc reports whether a function runs in one of the goroutines.

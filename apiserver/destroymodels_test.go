@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
@@ -115,7 +117,7 @@ func TestDestroyModel(t *testing.T) {
 	if err := root.Err(); err != nil {
 		t.Errorf("the connection to the controller: %v", err)
 	}
-	_, err = root.CreateModel(ctx, "default", nil)
+	_, err = root.CreateModel(ctx, "default", client.ModelPlace{}, nil)
 	w.ok(err)
 }
 
@@ -138,6 +140,7 @@ func TestWatchModel(t *testing.T) {
 		w.ok(err)
 		return info.Life
 	}
+	var late <-chan struct{} // of one who comes when nothing of the model can be read any more
 	for _, step := range []struct {
 		life string
 		take func() error
@@ -155,9 +158,17 @@ func TestWatchModel(t *testing.T) {
 		w.ok(step.take())
 		for receive(t, events); life() != step.life; receive(t, events) {
 		}
+		if late != nil {
+			receive(t, late)
+		} else if step.life == "dead" {
+			late, err = root.WatchModel(ctx, w.st.UUID())
+			w.ok(err)
+			receive(t, late)
+		}
 	}
 	cancel()
 	closes(t, events)
+	closes(t, late)
 	if _, err := root.WatchModel(t.Context(), w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("a model that is gone can be watched: %v", err)
 	}
@@ -230,5 +241,41 @@ func TestDestroyControllerWithStorage(t *testing.T) {
 	w.ok(root.do("Controller", 12, "DestroyController", args, nil))
 	if life, err := other.Life(ctx); life != entity.Dying || err != nil {
 		t.Errorf("the model is %s, %v", life, err)
+	}
+}
+
+// What a model that was destroyed with force leaves behind is shown to its owner and to superusers.
+func TestLeftoversOfAModel(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64 // of the controller, ahead of the host's
+	ctrl, st := statetest.ControllerWith(t, controller.Options{
+		Now: func() time.Time { return time.Now().Add(time.Duration(clock.Load())) }})
+	w := newWorld(t, func(c *Config) { c.Controller = ctrl })
+	w.controller, w.st = ctrl, st
+	ctx := t.Context()
+	w.addUser("bob")
+	w.addUser("eve")
+	theirs, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: "theirs", Owner: "bob"})
+	w.ok(err)
+	root := w.dial(w.adminInfo(""))
+	dump, err := root.DumpModel(ctx, theirs.UUID())
+	if err != nil || len(dump["model"]) != 1 {
+		t.Errorf("the store of the model has %v (%v)", dump["model"], err)
+	}
+	w.ok(root.DestroyModel(ctx, theirs.UUID(), entity.Forced()))
+	w.ok(theirs.EnsureDead(ctx))
+	w.ok(ctrl.RemoveModel(ctx, theirs.UUID()))
+	clock.Store(int64(state.CloudTimeout))
+	_, err = statetest.ResumeModels(ctx, ctrl, func(context.Context, controller.ModelRow) error { return errors.New("no route to host") })
+	w.ok(err)
+	for who, want := range map[string]int{"bob": 1, "eve": 0, statetest.Admin: 1} {
+		conn := root
+		if who != statetest.Admin {
+			conn = w.userConn(who, "")
+		}
+		left, err := conn.ModelLeftovers(ctx)
+		if err != nil || len(left) != want || want == 1 && left[0].Of != theirs.UUID() {
+			t.Errorf("%s is shown %+v (%v), want %d", who, left, err, want)
+		}
 	}
 }

@@ -48,7 +48,7 @@ const changedKept = 10 * time.Minute
 func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
 	t := &tie{end: end, since: id.since}
 	home := model
-	if id.Tag.Kind != entity.KindUser {
+	if id.Tag.Kind != entity.KindUser && id.Tag.Kind != entity.KindConsumer {
 		t.agent, t.password = id.Tag, id.password
 		if id.home != nil {
 			home = id.home
@@ -199,10 +199,21 @@ func (e *endings) check(m *modelTies, ties []*tie) {
 	for _, t := range ties {
 		now, err := m.model.Agents().Stamp(context.Background(), t.agent)
 		switch {
+		case err != nil && isDone(m.model.Done()):
+			t.end(errNoModel)
 		case err != nil:
 			t.end(errUnsure) // the agent reconnects
 		case now != t.password:
 			t.end(errRevoked)
 		}
+	}
+}
+
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }

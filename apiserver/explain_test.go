@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"juju/apiserver/presence"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // An agent that is connected but does not answer pings is reported as silent, long before its
@@ -104,6 +106,14 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	if text := explained("mysql/1"); len(text) > 2*1000 {
 		t.Errorf("the explanation has %d bytes of an agent's text", len(text))
 	}
+	longest := strings.Repeat("x", 1000)
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
+		[]entity.WorkerFailure{{Worker: "uniter", Error: longest, Since: began}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := explained("mysql/1"); !strings.Contains(text, longest+"\n") {
+		t.Errorf("a text of 1000 bytes is cut: %s", text)
+	}
 	// An error that no request may hold is cut by the client.
 	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
 	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
@@ -136,5 +146,45 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		if strings.Count(all, part) != 1 {
 			t.Errorf("the explanation of everything does not have it once: %s\n%s", part, all)
 		}
+	}
+	// What waits for an agent that is silent says so.
+	_, _, err = admin.DestroyUnits(ctx, entity.Destruction{}, "mysql/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const waits = `must run its last hooks and set it dead; that agent has not responded since `
+	if text := explained("mysql/0"); strings.Count(text, waits) != 1 {
+		t.Errorf("the explanation of a unit whose agent is silent: %s", text)
+	}
+}
+
+// If many agents of a service are not connected, some are named, and the others are mentioned once.
+func TestExplainManyAwayAgents(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64 // of the server, ahead of the host's
+	clock.Store(int64(-time.Hour))
+	w := newWorld(t, func(c *Config) { c.now = func() time.Time { return time.Now().Add(time.Duration(clock.Load())) } })
+	clock.Store(0) // the agents have been awaited for an hour
+	ctx := t.Context()
+	const units = 12
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "many", CharmURL: statetest.Charm(t, w.st, statetest.MySQL), Units: units})
+	w.ok(err)
+	for i := range units {
+		u, err := w.st.Unit(ctx, fmt.Sprint("many/", i))
+		w.ok(err)
+		w.ok(u.SetAgentStatus(ctx, entity.Status{Status: entity.StatusIdle}))
+	}
+	all, _, err := w.dial(w.adminInfo(w.st.UUID())).Explain(ctx, "many")
+	w.ok(err)
+	var got, want []string
+	for _, r := range all[0].Reasons {
+		got = append(got, r.Text)
+	}
+	for i := range 10 {
+		want = append(want, fmt.Sprintf("the agent of unit many/%d is not connected", i))
+	}
+	want = append(want, "more agents are not connected")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the explanation differs:\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"crypto/tls"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -23,6 +24,10 @@ import (
 
 // TestMain silences the server's log: many tests provoke errors.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if *playsCommand {
+		playCommand()
+	}
 	if _, err := loggo.RemoveWriter(loggo.DefaultWriterName); err != nil {
 		panic(err)
 	}
@@ -52,16 +57,17 @@ var pki = sync.OnceValue(func() (p struct {
 // units each, on two machines, and the agents of all of them.
 type world struct {
 	testing.TB
-	controller *controller.Controller
-	st         *state.State // the model "default"
-	server     *Server
-	address    string
-	logs       *logs.Store
-	passwords  map[entity.Tag]string // of agents in the model
-	manager    string                // the password of machine 0 of the controller's model
-	charms     map[string]string     // name → URL
-	stop       context.CancelCauseFunc
-	stopped    chan error
+	controller    *controller.Controller
+	st            *state.State // the model "default"
+	server        *Server
+	address       string
+	logs          *logs.Store
+	passwords     map[entity.Tag]string // of agents in the model
+	manager       string                // the password of machine 0 of the controller's model
+	charms        map[string]string     // name → URL
+	stop          context.CancelCauseFunc
+	stopped       chan error
+	auditedBefore int // entries of the audit log that audited has returned
 }
 
 const nonce = "nonce"
@@ -69,8 +75,14 @@ const nonce = "nonce"
 // newWorld serves an empty model.
 func newWorld(t testing.TB, adjust ...func(*Config)) *world {
 	t.Helper()
-	w := &world{TB: t, passwords: map[entity.Tag]string{}, charms: map[string]string{}, stopped: make(chan error, 1)}
-	w.controller, w.st = statetest.Controller(t)
+	c, st := statetest.Controller(t)
+	return newWorldOf(t, c, st, adjust...)
+}
+
+// newWorldOf serves an empty model of a controller.
+func newWorldOf(t testing.TB, c *controller.Controller, st *state.State, adjust ...func(*Config)) *world {
+	t.Helper()
+	w := &world{controller: c, st: st, TB: t, passwords: map[entity.Tag]string{}, charms: map[string]string{}, stopped: make(chan error, 1)}
 	var err error
 	if w.logs, err = logs.Open(t.TempDir(), 1<<20); err != nil {
 		t.Fatal(err)

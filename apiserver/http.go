@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ type endpoint struct {
 // endpoints lists the endpoints of a model beside its API.
 func endpoints() []endpoint {
 	all := []endpoint{
-		{"GET", "/log", facades.Reader, facades.Reads, serveDebugLog},
+		{"GET", "/log", facades.Reader | facades.ControllerAgent, facades.Reads, serveDebugLog},
 		{"GET", "/logsink", facades.MachineAgent | facades.UnitAgent | facades.ControllerAgent, facades.Free, serveLogSink},
 	}
 	for _, e := range facades.Endpoints() {
@@ -44,6 +45,7 @@ type visitor struct {
 	identity
 	model *state.State
 	leave func() // must be called when the request has been served
+	audit func(error) error
 }
 
 // mux returns the handler for all paths.
@@ -51,6 +53,7 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api", s.serveAPI)
 	mux.HandleFunc("GET /model/{uuid}/api", s.serveAPI)
+	mux.HandleFunc("GET /model/{uuid}/commands", s.serveCommands)
 	for _, e := range endpoints() {
 		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
 			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
@@ -84,6 +87,9 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 			}
 		}()
 		v, err := s.visitor(r)
+		if err == nil {
+			err = s.steady()
+		}
 		if err != nil {
 			return err
 		}
@@ -98,6 +104,12 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 			leave()
 		}
 		defer func() { v.leave() }()
+		v.audit = s.auditingHTTP(e, v, r)
+		defer func() {
+			if err != nil {
+				err = cmp.Or(v.audit(err), err)
+			}
+		}()
 		if v.Roles&e.who == 0 {
 			return facades.Lacks(v.Identity, v.model, e.who)
 		}
@@ -170,6 +182,7 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 var httpStatus = map[entity.Kind]int{
 	entity.NotFound: http.StatusNotFound, entity.Unauthorized: http.StatusForbidden, entity.Invalid: http.StatusBadRequest,
 	entity.AlreadyExists: http.StatusConflict, entity.NotAlive: http.StatusConflict, entity.InUse: http.StatusConflict,
+	entity.Moved:       http.StatusConflict,
 	entity.Unavailable: http.StatusServiceUnavailable, entity.Contention: http.StatusServiceUnavailable,
 	entity.NotSupported: http.StatusBadRequest, entity.NotImplemented: http.StatusNotImplemented,
 	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,

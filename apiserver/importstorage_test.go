@@ -90,6 +90,29 @@ func TestImportFilesystem(t *testing.T) {
 	}
 }
 
+// A user adds storage to a unit and is told the ids of it.
+func TestAddStorage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	url := statetest.Charm(t, w.st,
+		`{name: disk, summary: s, description: d, storage: {data: {type: filesystem, multiple: {range: 0-}}}}`)
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "disk", CharmURL: url, Units: 1})
+	w.ok(err)
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	var added []string
+	for _, count := range []uint64{2, 0} { // which stands for one
+		ids, err := admin.AddStorage(ctx, "disk/0", map[string]entity.StorageConstraints{"data": {Pool: entity.PoolRootFS, Count: count}})
+		w.ok(err)
+		added = append(added, ids...)
+	}
+	if listed := storedIDs(w); len(added) != 3 || !slices.Equal(added, listed) {
+		t.Errorf("added are %q, and listed %q", added, listed)
+	}
+	_, err = admin.AddStorage(ctx, "disk/0", map[string]entity.StorageConstraints{"nosuch": {}})
+	refusedWith(t, err, entity.Invalid, `charm "disk" has no store called "nosuch"`)
+}
+
 // Only for the ids of storage that outlives its machine the cloud is asked.
 func TestStorageIsListedWithoutTheCloud(t *testing.T) {
 	t.Parallel()

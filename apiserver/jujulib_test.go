@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/state/entity"
 	"juju/state/statetest"
 )
 
@@ -45,7 +46,7 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 	expected := `{
 		"facadesAtController": ["controller", "modelManager", "pinger", "userManager"],
 		"facadesAtModel": ["application", "block", "charms", "client", "machineManager", "pinger"],
-		"server": "1.2.3", "user": "user-admin",
+		"server": "` + entity.JujuVersion + `", "user": "user-admin",
 		"models": ["controller", "default"], "allModels": 2, "summaries": ["admin", "admin"],
 		"info": ["default", "alive", "unauthorized access"],
 		"users": ["user-bob", "failed to create user: invalid user name \"b@b\""],

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,12 @@ func TestHostKeysOverTheWire(t *testing.T) {
 			t.Errorf("%d keys: %v", len(bad), err)
 		}
 	}
+	many := slices.Repeat([]string{aliceKey}, 17)
+	if err := agent.SetHostKeys(ctx, m0, many); !errors.Is(err, entity.Invalid) ||
+		err.Error() != "cannot set 17 keys of an SSH server: the limit is 16" {
+		t.Errorf("17 keys: %v", err)
+	}
+	w.ok(agent.SetHostKeys(ctx, m0, many[1:]))
 	w.ok(agent.SetHostKeys(ctx, m0, []string{aliceKey}))
 	for _, tag := range []entity.Tag{m0, entity.UnitTag("mysql/0")} {
 		if keys, err := conn.HostKeys(ctx, tag); err != nil || !slices.Equal(keys, []string{aliceKey}) {

@@ -55,6 +55,12 @@ type Limits struct {
 	// Silence, or takes longer than WriteTime to read a frame.
 	PingEvery, Silence, WriteTime time.Duration
 
+	// Commands is the maximum number of users' command lines that run at once, and UserCommands that of one user.
+	// CommandTime limits each, and CommandOutput what it prints, in bytes.
+	Commands, UserCommands int
+	CommandTime            time.Duration
+	CommandOutput          int
+
 	// Charm is the maximum size of a charm archive in bytes, Resource that of a resource's file, and Binaries that of
 	// an archive of binaries. UploadTime limits an upload.
 	Charm, Resource, Binaries int64
@@ -92,6 +98,7 @@ func limitsFor(files int, memory int64) Limits {
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
+		Commands: 8, UserCommands: 2, CommandTime: 5 * time.Minute, CommandOutput: 4 << 20,
 		Charm: entity.MaxCharm, Resource: entity.MaxResource, Binaries: entity.MaxBinaries, UploadTime: 10 * time.Minute,
 		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,

@@ -44,8 +44,8 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 	at := facades.AtController
 	result := params.LoginResult{
 		ControllerTag: params.TagOf(entity.Tag{Kind: entity.KindController, ID: s.controller.UUID()}),
-		ServerVersion: s.config.Version,
-		Servers:       [][]params.HostPort{},
+		ServerVersion: entity.JujuVersion, Release: s.config.Version,
+		Servers: [][]params.HostPort{},
 	}
 	if model != nil {
 		at = facades.AtModel
@@ -123,20 +123,8 @@ func hostPort(address string) (params.HostPort, bool) {
 	if err != nil {
 		return params.HostPort{}, false
 	}
-	hp := params.HostPort{Value: host, Type: "hostname", Scope: "public", Port: number}
-	if ip := net.ParseIP(host); ip != nil {
-		hp.Type = "ipv6"
-		if ip.To4() != nil {
-			hp.Type = "ipv4"
-		}
-		switch {
-		case ip.IsLoopback():
-			hp.Scope = "local-machine"
-		case ip.IsPrivate():
-			hp.Scope = "local-cloud"
-		}
-	}
-	return hp, true
+	kind, scope := params.AddressKind(host)
+	return params.HostPort{Value: host, Type: kind, Scope: scope, Port: number}, true
 }
 
 // adminRedirectInfo is called by clients whose model may have moved.

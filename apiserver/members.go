@@ -29,12 +29,13 @@ const (
 	otherUsers
 	machineAgents
 	unitAgents
+	consumers
 	kinds
 )
 
 // String returns the kind for error messages.
 func (k memberKind) String() string {
-	return [kinds]string{"superusers", "users", "machine agents", "unit agents"}[k]
+	return [kinds]string{"superusers", "users", "machine agents", "unit agents", "other controllers"}[k]
 }
 
 func kindOf(id identity) memberKind {
@@ -45,6 +46,8 @@ func kindOf(id identity) memberKind {
 		return otherUsers
 	case id.Tag.Kind == entity.KindMachine:
 		return machineAgents
+	case id.Tag.Kind == entity.KindConsumer:
+		return consumers
 	}
 	return unitAgents
 }

@@ -89,7 +89,7 @@ func (s *Server) hold(model string, id identity, end func(error)) *hold {
 
 // frameOf returns the maximum size of a request of an authenticated client.
 func (s *Server) frameOf(id identity) int64 {
-	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 && id.Roles&facades.ControllerAgent == 0 {
+	if id.Roles&(facades.MachineAgent|facades.UnitAgent|facades.Consumer) != 0 && id.Roles&facades.ControllerAgent == 0 {
 		return s.limits.AgentFrame
 	}
 	return s.limits.Frame

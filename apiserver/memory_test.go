@@ -15,8 +15,11 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // Whoever holds the least has the next turn. Beyond its share one waits for itself. While someone waits,
@@ -170,6 +173,8 @@ func TestManyValues(t *testing.T) {
 	u0 := entity.UnitTag("mysql/0")
 	for args, want := range map[string]string{
 		`{"tag":"unit-mysql-0","status":{"status":"active","data":{"a":[` + strings.Repeat("{},", 1000) + `{}]}}}`: "the limit is 1000",
+		// Each list counts, besides each comma.
+		`{"tag":"unit-mysql-0","status":{"status":"active","data":{"b":[` + strings.Repeat("[],", 600) + `[]]}}}`: "has 1208 values",
 		`{"tag":"unit-mysql-0","status":{"status":"active","data":` + strings.Repeat(`{"a":`, 70) + `1` +
 			strings.Repeat("}", 70) + `}}`: "more than 64 levels",
 		`{"tag":"unit-mysql-0","status":{"status":"active","message":"` + strings.Repeat(`,[\"{`, 2000) + `"}}`: "",
@@ -187,7 +192,7 @@ func TestManyValues(t *testing.T) {
 func TestAnswersThatNoOneReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
-		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 4<<20, 4<<20, 100*time.Millisecond, 10*time.Second
+		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 4<<20, 4<<20, time.Second, time.Minute
 	})).populate()
 	big := strings.Repeat("x", 3000)
 	for i := range 20 {
@@ -259,5 +264,52 @@ func TestAnUnreadAnswerIsReclaimed(t *testing.T) {
 	}
 	if _, _, err := c.ws.ReadMessage(); err == nil {
 		t.Error("the connection goes on")
+	}
+}
+
+// What a task has is counted when it is read, and again in the frame.
+func TestMemoryOfATask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	url := statetest.Charm(t, w.st, `{name: busy, summary: s, description: d}`, "actions.yaml", "look: {}")
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "busy", CharmURL: url, Units: 1})
+	w.ok(err)
+	const large = 100_000
+	_, ids, errs, err := w.st.Tasks().Enqueue(ctx, []state.NewTask{{Receiver: "busy/0", Name: "look",
+		Params: map[string]any{"text": strings.Repeat("x", large)}}})
+	w.ok(errors.Join(append(errs, err)...))
+	_, err = w.dial(w.adminInfo(w.st.UUID())).Task(ctx, ids[0])
+	w.ok(err)
+	if most := w.server.budget.most(); most < 2*large {
+		t.Errorf("a task with %d bytes took %d", large, most)
+	}
+}
+
+// A method whose last answer was large is expected to give another. Smaller answers lower that slowly, and small ones
+// are forgotten in the end.
+func TestExpectedAnswers(t *testing.T) {
+	var a answers
+	method, other := &facades.Route{}, &facades.Route{Method: "Other"}
+	const large = 16 * requestMemory
+	a.note("model", method, large)
+	for _, e := range []struct {
+		model  string
+		method *facades.Route
+		want   int64
+	}{{"model", method, copies * large}, {"another", method, 0}, {"model", other, 0}} {
+		if got := a.expected(e.model, e.method); got != e.want {
+			t.Errorf("%d bytes are expected of %q in %s, want %d", got, e.method.Method, e.model, e.want)
+		}
+	}
+	a.note("model", method, 0)
+	if got := a.expected("model", method); got != copies*large*7/8 {
+		t.Errorf("after an empty answer %d bytes are expected", got)
+	}
+	for range 30 {
+		a.note("model", method, 0)
+	}
+	if len(a.sizes) > 0 {
+		t.Errorf("it remembers %v", a.sizes)
 	}
 }

@@ -47,7 +47,9 @@ func TestQueueOrder(t *testing.T) {
 		}
 		next := func() string {
 			q.one()
-			return <-served
+			name := <-served
+			synctest.Wait() // until it has released its turn, which must not end the next one's
+			return name
 		}
 		for i := range 20 {
 			comes(fmt.Sprint("guesser ", i), "10.0.0.1", "bob", 0)
@@ -56,11 +58,12 @@ func TestQueueOrder(t *testing.T) {
 		var got []string
 		got = append(got, next()) // the last to come
 		comes("bob's neighbour", "10.0.0.1", "eve", 0)
+		comes("eve elsewhere", "10.0.0.3", "eve", 0)
 		comes("bob elsewhere", "10.0.0.2", "bob", 0)
-		for range 3 {
+		for range 4 {
 			got = append(got, next())
 		}
-		want := []string{"guesser 19", "bob elsewhere", "bob's neighbour", "guesser 18"}
+		want := []string{"guesser 19", "eve elsewhere", "bob elsewhere", "bob's neighbour", "guesser 18"}
 		if !slices.Equal(got, want) {
 			t.Errorf("served %q, want %q", got, want)
 		}
@@ -151,6 +154,43 @@ func TestQueueEnds(t *testing.T) {
 		}
 		if q.free != 1 || len(q.waiting) != 0 {
 			t.Errorf("%d turns are free, %d wait", q.free, len(q.waiting))
+		}
+	})
+}
+
+// When the queue is full, the one whose turn would come last is turned away.
+func TestFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 2)
+		release, err := q.take(t.Context(), 0, turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes := make(chan string, 1)
+		comes := func(name string, failed int) {
+			go func() {
+				release, err := q.take(t.Context(), time.Hour, turn{failed: failed})
+				if err != nil {
+					outcomes <- fmt.Sprint(name, ": ", err)
+					return
+				}
+				outcomes <- name
+				release()
+			}()
+			synctest.Wait()
+		}
+		comes("first", 0)
+		comes("guesser", 3)
+		var got []string
+		comes("second", 1)
+		got = append(got, <-outcomes)
+		comes("another guesser", 4)
+		got = append(got, <-outcomes)
+		release()
+		got = append(got, <-outcomes, <-outcomes)
+		want := []string{"guesser: try again", "another guesser: try again", "first", "second"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

@@ -3,6 +3,10 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,6 +119,32 @@ func TestCancelRequestAndWatch(t *testing.T) {
 	}
 	if len(open()) != 0 {
 		t.Errorf("watches %v are still open on the server", open())
+	}
+}
+
+// An address that was a controller's once, and that someone else's server has now, hides no controller at another.
+func TestAddressOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	other := httptest.NewUnstartedServer(http.NotFoundHandler())
+	other.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log each refused handshake
+	other.StartTLS()
+	defer other.Close()
+	info := w.info(entity.UnitTag("mysql/0"))
+	theirs := other.Listener.Addr().String()
+	info.Addresses = []string{theirs, w.address}
+	for range 10 { // the order is random
+		c, err := client.Dial(t.Context(), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	info.Addresses = info.Addresses[:1]
+	_, err := client.Dial(t.Context(), info)
+	want := "cannot connect to the controller at " + theirs + ": a different server is listening there: tls: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) || errors.Is(err, entity.Unavailable) {
+		t.Errorf("no controller at all: %v", err)
 	}
 }
 

@@ -22,6 +22,12 @@ func connRoutes() []facades.Route {
 		{"Pinger", 1, "Ping", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
 		{"Pinger", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
 		// A watcher's id is only valid on its own connection.
+		{"AllWatcher", 3, "Next", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherNext)},
+		{"AllWatcher", 3, "Stop", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherStop)},
+		{"ModelSummaryWatcher", 1, "Next", facades.AtController, facades.Reader, facades.Reads, nil, on(watcherNext)},
+		{"ModelSummaryWatcher", 1, "Stop", facades.AtController, facades.Reader, facades.Reads, nil, on(watcherStop)},
+		{"StringsWatcher", 1, "Next", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherNext)},
+		{"StringsWatcher", 1, "Stop", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherStop)},
 		{"Watcher", 1, "Next", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherNext)},
 		{"Watcher", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherStop)},
 	}
@@ -35,9 +41,8 @@ func on[P, R any](f func(context.Context, *request, P) (R, error)) facades.Handl
 // A request is a request on a connection.
 type request struct {
 	*conn
-	id      uint64
-	watcher string // for Next and Stop
-	hold    *hold  // the memory of the request
+	frame *params.Request
+	hold  *hold // the memory of the request
 }
 
 // Watch starts a watch.
@@ -88,4 +93,10 @@ func (t *transfer) Send(file io.Reader, sum, what string) error {
 }
 
 // Reply responds with v.
-func (t *transfer) Reply(v any) { t.server.writeJSON(t.w, t.r, http.StatusOK, v) }
+func (t *transfer) Reply(v any) {
+	if err := t.visitor.audit(nil); err != nil {
+		t.server.writeError(t.w, t.r, err)
+		return
+	}
+	t.server.writeJSON(t.w, t.r, http.StatusOK, v)
+}

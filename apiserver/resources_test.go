@@ -4,6 +4,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -84,7 +85,7 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	put("?pendingid="+pending.PendingIDs[0], "one", "", 200, `"name":"pages"`)
 	var deployed params.DeployResults
 	call("Application", 19, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{{
-		ApplicationName: "site", CharmURL: charm, NumUnits: 2,
+		ApplicationName: "site", CharmURL: charm, NumUnits: 11,
 		Resources: map[string]string{"pages": pending.PendingIDs[0]}}}}, &deployed)
 	if e := deployed.Results[0]; e.Error != nil || len(e.Warnings) > 0 {
 		t.Fatalf("%+v", e)
@@ -112,8 +113,17 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	r := listed.Results[0]
 	want := sha512.Sum384([]byte("two"))
 	if len(r.Resources) != 1 || string(r.Resources[0].Fingerprint) != string(want[:]) || r.Resources[0].ID != "site/pages" ||
-		len(r.UnitResources) != 2 || len(r.UnitResources[0].Resources) != 1 || len(r.UnitResources[1].Resources) != 0 {
-		t.Errorf("%+v", r)
+		len(r.UnitResources) != 11 {
+		t.Fatalf("%+v", r)
+	}
+	for i, u := range r.UnitResources {
+		fetched := 0
+		if i == 0 {
+			fetched = 1
+		}
+		if name := fmt.Sprint("site/", i); u.Tag.Tag != entity.UnitTag(name) || len(u.Resources) != fetched {
+			t.Errorf("in place of %s, which has fetched %d, there is %+v", name, fetched, u)
+		}
 	}
 }
 

@@ -48,6 +48,8 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"Uploads UserUploads UploadBytes", "concurrent uploads; of one user; their temporary files together", "%s; %s; %s",
 		"503, told to try again"},
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
+	{"Commands UserCommands", "commands of users that the controller runs at once; of one user", "%s; %s", "told to try again"},
+	{"CommandTime CommandOutput", "time for one; what it may print", "%s; %s", "it is killed"},
 	{"Downloads DownloadWait DownloadTime", "downloads of agent binaries, without a login; queueing time; time for one",
 		"%s; %s; %s", "503, told to try again"},
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
 
+	"juju/apiserver/deltas"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/apiserver/presence"
@@ -27,12 +28,21 @@ var logger = loggo.GetLogger("juju.apiserver")
 // A Config configures a server.
 type Config struct {
 	facades.Config
-	TLS       *tls.Config     // see TLSConfig
-	Logs      *logs.Store     // for agents' logs
+	TLS  *tls.Config // see TLSConfig
+	Logs *logs.Store // for agents' logs
+	// OtherLogs returns the parts of a model's log that other controllers have; nil if there are none.
+	OtherLogs func(model string) []logs.Source
 	Addresses func() []string // "host:port" at which clients reach the API, the preferred one first
 	TempDir   string          // only for uploads in progress; os.TempDir if empty
 	Limits    Limits          // DefaultLimits if zero
-	Dashboard http.Handler    // for all paths that are not the API's; may be nil
+	// CommandLine is the program, with arguments, that runs a command line of a user with commandline.Receive; if it is
+	// empty, none can be run.
+	CommandLine []string
+	Dashboard   http.Handler // for all paths that are not the API's; may be nil
+	Restored    bool         // from a backup: there may be machines that the controller doesn't know
+	// Steady returns an error while requests must not be executed, because this process may have been paused for so long
+	// that other controllers take it for lost; nil if there are none.
+	Steady func() error
 
 	now func() time.Time // time.Now if nil
 }
@@ -53,6 +63,9 @@ type Server struct {
 	uploads         *uploads
 	limiter         *connLimiter
 	members         members
+	commanding      userSlots
+	failedCalls     failedCalls
+	handed          *memoryListener // connections that commands have opened
 	failures        failures
 	presence        *presence.Recorder
 	backend         *facades.Backend // of the methods
@@ -79,7 +92,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
-		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
+		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(), handed: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
 		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
 		limiter: newConnLimiter(config.Limits.Unauthenticated, config.Limits.UnauthenticatedFrom),
@@ -109,7 +122,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	importing := make(slots, 1)
 	s.backend = &facades.Backend{
-		Config: config.Config, ControllerModel: s.controllerModel, Presence: s.presence,
+		Config: config.Config, Table: s.table, ControllerModel: s.controllerModel, Presence: s.presence, Deltas: deltas.New(s.presence),
 		Limits: facades.Limits{CloudTime: s.limits.CloudTime, Charm: s.limits.Charm, Resource: s.limits.Resource,
 			Binaries: s.limits.Binaries},
 		ImportTurn: func(ctx context.Context) (func(), error) { return importing.take(ctx, s.limits.CloudTime) },
@@ -133,9 +146,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          stdlog.New(debugWriter{}, "", 0),
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
 	}
-	ended := make(chan error, 2)
+	ended := make(chan error, 3)
 	go func() { ended <- hs.Serve(tls.NewListener(s.limiter.listen(l), s.config.TLS)) }()
 	go func() { ended <- hs.Serve(s.memory) }()
+	go func() { ended <- hs.Serve(s.limiter.listen(s.handed)) }()
 	var err error
 	select {
 	case <-ctx.Done():
@@ -144,8 +158,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	cancel(errBye)
 	_ = hs.Close() // also aborts requests such as uploads
-	<-ended
-	<-ended
+	for range cap(ended) {
+		<-ended
+	}
 	s.stopping.Lock()
 	s.stopped = true
 	s.stopping.Unlock()
@@ -157,9 +172,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
+// Presence returns what is known about the connections of agents, to this controller and to those that share its store.
+func (s *Server) Presence() *presence.Recorder { return s.presence }
+
 // Dial connects the controller's own workers in memory, with the same protocol and login as over the network. It blocks
-// until Serve accepts.
+// until Serve accepts. The requests on the connection keep the fences of ctx.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) { return s.memory.dial(ctx) }
+
+// A memoryConn is a connection from the same process, and the context of its Dial.
+type memoryConn struct {
+	net.Conn
+	dialled context.Context
+}
 
 // A memoryListener accepts connections from the same process.
 type memoryListener struct {
@@ -175,13 +199,21 @@ func newMemoryListener() *memoryListener {
 func (l *memoryListener) dial(ctx context.Context) (net.Conn, error) {
 	// A pipe needs no buffer here, because both ends always read.
 	client, server := net.Pipe()
+	if err := l.hand(ctx, memoryConn{server, ctx}); err != nil {
+		return nil, err
+	}
+	return client, nil
+}
+
+// hand has a connection accepted.
+func (l *memoryListener) hand(ctx context.Context, conn net.Conn) error {
 	select {
-	case l.dialled <- server:
-		return client, nil
+	case l.dialled <- conn:
+		return nil
 	case <-l.closed:
-		return nil, entity.Errorf(entity.Unavailable, "the controller is stopping")
+		return entity.Errorf(entity.Unavailable, "the controller is stopping")
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
@@ -254,6 +286,14 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		turns: make(slots, s.limits.Requests),
 	}
 	c.watches = watches{conn: c, limit: s.limits.Watches}
-	ctx := r.Context().Value(serveKey{}).(context.Context)
+	ctx := controller.KeepFences(r.Context().Value(serveKey{}).(context.Context), r.Context())
 	s.active.Go(func() { c.serve(ctx) })
+}
+
+// steady returns an error if no request may be executed now: see Config.Steady.
+func (s *Server) steady() error {
+	if s.config.Steady == nil {
+		return nil
+	}
+	return s.config.Steady()
 }

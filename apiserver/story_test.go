@@ -75,7 +75,7 @@ func TestUsersStory(t *testing.T) {
 		return url
 	}
 	options := "{options: {size: {type: int, default: 5, description: how big}, " +
-		"ratio: {type: float, default: 2.0}, title: {type: string}}}"
+		"ratio: {type: float, default: 2.0}, title: {type: string}, note: {type: string}}}"
 	mysql, wordpress := upload(statetest.MySQL, "config.yaml", options), upload(statetest.Wordpress)
 	if mysql != "local:jammy/mysql-0" {
 		t.Errorf("the charm is %s", mysql)
@@ -100,7 +100,7 @@ func TestUsersStory(t *testing.T) {
 	if units, _, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
 		t.Fatal(units, err)
 	}
-	if _, err := c.Expose(ctx, "wordpress"); err != nil {
+	if _, err := c.Expose(ctx, "wordpress", nil); err != nil {
 		t.Fatal(err)
 	}
 	if id, _, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil ||
@@ -123,6 +123,9 @@ func TestUsersStory(t *testing.T) {
 	}
 	if got := value("ratio"); got.Value != 2.0 || got.Source != "default" {
 		t.Errorf("ratio is %#v", got)
+	}
+	if got := value("note"); got.Value != nil || got.Source != "unset" {
+		t.Errorf("note is %#v", got)
 	}
 	if err := c.SetServiceConfig(ctx, "mysql", map[string]string{"size": "9", "ratio": "1e3"},
 		"mysql: {title: other}"); err != nil {
@@ -199,7 +202,7 @@ func TestUsersStory(t *testing.T) {
 		!errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)
 	}
-	if m, err := root.CreateModel(ctx, "second", nil); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
+	if m, err := root.CreateModel(ctx, "second", client.ModelPlace{}, nil); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
 		t.Errorf("a second model: %+v, %v", m, err)
 	}
 }

@@ -18,6 +18,7 @@ type fakeUpgrades struct {
 	t         *testing.T
 	installed map[entity.Binaries]string
 	switched  []entity.Binaries
+	by        string
 	replied   <-chan struct{}
 	kept      map[string]string // archives, by hash
 }
@@ -36,8 +37,8 @@ func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Binaries
 
 func (f *fakeUpgrades) Archive(sha256 string) string { return f.kept[sha256] }
 
-func (f *fakeUpgrades) Switch(_ context.Context, to entity.Binaries, replied <-chan struct{}) error {
-	f.switched, f.replied = append(f.switched, to), replied
+func (f *fakeUpgrades) Switch(_ context.Context, by string, to entity.Binaries, replied <-chan struct{}) error {
+	f.switched, f.by, f.replied = append(f.switched, to), by, replied
 	return nil
 }
 
@@ -116,6 +117,9 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	// The agents of other models keep what they have.
 	if p, err := w.st.Settings().Binaries(ctx); p != runs || err != nil {
 		t.Errorf("the model wants %v, %v", p, err)
+	}
+	if p, err := w.server.controllerModel.Settings().Binaries(ctx); p.Version != "" || err != nil {
+		t.Errorf("the controller's own model wants %v, %v", p, err)
 	}
 	select {
 	case <-f.replied:
@@ -217,8 +221,13 @@ func TestStatusShowsAgentBinaries(t *testing.T) {
 	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
 	w.ok(w.st.Settings().SetBinaries(ctx, entity.Binaries{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}))
 	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
+	all := w.admin().watchesAll()
+	all.next(3)
 	w.ok(w.st.Settings().SetBinaries(ctx, runs))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
+	for _, name := range []string{"machine 0", "unit mysql/0"} { // no document of theirs has changed
+		all.until(name, func(d map[string]any) bool { return at(d, "agent-status", "message") == "upgrade to 1.2.3 is pending" })
+	}
 	w.ok(client.AgentFacade{Caller: atM}.SetUpgradeError(ctx, m0, "upgrade to 1.2.3 failed: no such luck"))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 failed: no such luck|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	if p, err := (client.AgentFacade{Caller: atM}).Programs(ctx, m0); p != runs || err != nil {

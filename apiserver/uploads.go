@@ -38,37 +38,26 @@ func sweepUploads(dir string) error {
 type uploads struct {
 	limits  *Limits
 	judging slots // archives being checked, which takes CPU and memory
+	begun   userSlots
 
 	mu    sync.Mutex
-	count int
-	users map[entity.Tag]int
 	bytes int64
 }
 
 func newUploads(l *Limits) *uploads {
-	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), users: map[entity.Tag]int{}}
+	return &uploads{limits: l, judging: make(slots, l.JudgedUploads)}
 }
 
 // begin counts an upload until end is called, or returns the error that there are too many.
 func (u *uploads) begin(user entity.Tag) (end func(), err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	end, mine, all := u.begun.take(user, u.limits.UserUploads, u.limits.Uploads)
 	switch {
-	case u.users[user] >= u.limits.UserUploads:
-		return nil, tryUploadAgain("user %q has %d uploads in progress", user.ID, u.users[user])
-	case u.count >= u.limits.Uploads:
-		return nil, tryUploadAgain("the controller has %d uploads in progress", u.count)
+	case end != nil:
+		return end, nil
+	case mine >= u.limits.UserUploads:
+		return nil, tryUploadAgain("user %q has %d uploads in progress", user.ID, mine)
 	}
-	u.count++
-	u.users[user]++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.count--
-		if u.users[user]--; u.users[user] == 0 {
-			delete(u.users, user)
-		}
-	}, nil
+	return nil, tryUploadAgain("the controller has %d uploads in progress", all)
 }
 
 // take counts bytes on disk, or returns the error that there are too many. A negative number releases bytes.

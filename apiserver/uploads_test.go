@@ -49,6 +49,9 @@ func (w *world) postSized(ctx context.Context, user string, body io.Reader, size
 		return nil, answer, err
 	}
 	defer response.Body.Close()
+	if content := response.Header.Get("Content-Type"); content != "application/json" {
+		w.Errorf("the answer to an upload is %s", content)
+	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		w.Fatal(err)
 	}
@@ -122,7 +125,9 @@ func (w *world) noUploads(t *testing.T) {
 	eventually(t, "uploads are left", func() bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		return u.count == 0 && len(u.users) == 0 && u.bytes == 0 && len(u.judging) == 0
+		u.begun.mu.Lock()
+		defer u.begun.mu.Unlock()
+		return u.begun.count == 0 && len(u.begun.users) == 0 && u.bytes == 0 && len(u.judging) == 0
 	})
 	if left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %q, %v", left, err)
@@ -191,9 +196,9 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	eventually(t, "the upload is still there", func() bool {
-		w.server.uploads.mu.Lock()
-		defer w.server.uploads.mu.Unlock()
-		return w.server.uploads.count == 0
+		w.server.uploads.begun.mu.Lock()
+		defer w.server.uploads.begun.mu.Unlock()
+		return w.server.uploads.begun.count == 0
 	})
 	done()
 	w.noUploads(t)

@@ -16,6 +16,7 @@ import (
 	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -29,6 +30,16 @@ func (w *world) addUser(name string) {
 	_, err := w.controller.AddUser(w.Context(),
 		controller.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
 	w.ok(err)
+}
+
+// guests adds the users bob and eve, and returns a model of bob's.
+func (w *world) guests() *state.State {
+	w.Helper()
+	w.addUser("bob")
+	w.addUser("eve")
+	mine, err := w.controller.AddModel(w.Context(), controller.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	w.ok(err)
+	return mine
 }
 
 func (w *world) ok(err error) {
@@ -119,7 +130,7 @@ func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 	w.addUser("bob")
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))
 	c := w.dial(w.info(entity.UserTag("bob")))
-	_, err := c.Expose(t.Context(), "mysql")
+	_, err := c.Expose(t.Context(), "mysql", nil)
 	want := fmt.Sprintf(`This needs "write" access to model %q; bob has "read". An administrator of the model can grant it: `+
 		"juju grant bob write %[1]s", w.st.Name())
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" || entity.Hint(err) != want {
@@ -290,7 +301,7 @@ func TestLostRights(t *testing.T) {
 		defer log.Close()
 		var first params.ErrorResult
 		w.ok(log.ReadJSON(&first))
-		_, err = ours.Expose(ctx, "mysql")
+		_, err = ours.Expose(ctx, "mysql", nil)
 		w.ok(err)
 
 		w.ok(lose(user))
@@ -308,7 +319,7 @@ func TestLostRights(t *testing.T) {
 		if !websocket.IsCloseError(err, params.CloseRevoked) {
 			t.Errorf("%s: debug-log: %v", user, err)
 		}
-		if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
+		if s, err := w.st.Service(ctx, "mysql"); err != nil || s.ExposedEndpoints() == nil {
 			t.Errorf("%s: the request was done: %v", user, err)
 		}
 		if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {

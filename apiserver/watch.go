@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -31,11 +32,23 @@ type openWatch struct {
 	stream  facades.Stream
 	stop    context.CancelCauseFunc
 	request uint64 // the id of the waiting Next, or 0
+	version int    // of its facade
 }
 
-// errStopped is the error of a Next whose watch was stopped or has failed. The client starts another watch if it still
-// needs one.
-func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been stopped") }
+// watcherFacade is the facade of most watches.
+const watcherFacade = "Watcher"
+
+// facade returns the facade that has the watch's Next and Stop.
+func (ow *openWatch) facade() string { return cmp.Or(ow.stream.Facade, watcherFacade) }
+
+// stopped is the error of a Next whose watch was stopped or has failed. The client starts another watch if it still needs
+// one. Clients compare the texts.
+func (ow *openWatch) stopped() error {
+	if ow.facade() == watcherFacade {
+		return entity.Errorf(entity.Stopped, "watcher has been stopped")
+	}
+	return entity.Errorf(entity.Stopped, "watcher was stopped")
+}
 
 // errLater means that a request will be answered when there is an event.
 var errLater = errors.New("later")
@@ -74,11 +87,17 @@ func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.S
 	return params.WatcherID{ID: ow.id}, nil
 }
 
-// end stops a watch and replies to its waiting Next. It reports whether the watch was open.
-func (w *watches) end(id string) bool {
+// end stops a watch and replies to its waiting Next. It reports whether the watch was open. If facade is not "", it must be
+// the watch's.
+func (w *watches) end(id, facade string) bool {
 	w.mu.Lock()
 	ow := w.open[id]
-	delete(w.open, id)
+	if ow != nil && facade != "" && facade != ow.facade() {
+		ow = nil
+	}
+	if ow != nil {
+		delete(w.open, id)
+	}
 	var waiting uint64
 	if ow != nil {
 		waiting, ow.request = ow.request, 0
@@ -87,10 +106,11 @@ func (w *watches) end(id string) bool {
 	if ow == nil {
 		return false
 	}
-	ow.stop(errStopped())
+	why := ow.stopped()
+	ow.stop(why)
 	if waiting != 0 {
 		c := w.conn
-		c.answer(waiting, "Watcher.Next", nil, errStopped(), c.barrier(c.ctx, errStopped()), nil)
+		c.answer(waiting, ow.facade()+".Next", nil, why, c.barrier(c.ctx, why), nil)
 	}
 	return true
 }
@@ -106,23 +126,23 @@ func (w *watches) endWithout(as facades.Roles) {
 	}
 	w.mu.Unlock()
 	for _, id := range ids {
-		w.end(id)
+		w.end(id, "")
 	}
 }
 
 // next records that a request waits for the watch's next event. Only one may wait, because two would share the events
 // between them.
-func (w *watches) next(id string, request uint64) error {
+func (w *watches) next(frame *params.Request) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ow := w.open[id]
+	ow := w.open[frame.ID]
 	switch {
-	case ow == nil || !ow.stream.Ch.IsValid():
+	case ow == nil || !ow.stream.Ch.IsValid() || ow.facade() != frame.Type:
 		return entity.Errorf(entity.NotFound, "unknown watcher id")
 	case ow.request != 0:
-		return entity.Errorf(entity.Invalid, "watcher %s already has a waiting request", id)
+		return entity.Errorf(entity.Invalid, "watcher %s already has a waiting request", frame.ID)
 	}
-	ow.request = request
+	ow.request, ow.version = frame.RequestID, frame.Version
 	if w.wake == nil {
 		w.wake = make(chan struct{}, 1)
 		w.conn.requests.Go(w.wait)
@@ -159,16 +179,33 @@ func (w *watches) wait() {
 		}
 		ow := waited[chosen-2]
 		if !open {
-			w.end(ow.id)
+			w.end(ow.id, "")
 			continue
 		}
 		w.mu.Lock()
-		request := ow.request
+		request, version := ow.request, ow.version
 		ow.request = 0
 		w.mu.Unlock()
 		if request != 0 { // otherwise it was stopped in the meantime
-			w.conn.answer(request, "Watcher.Next", ow.stream.Event(value), nil, w.barrier(), nil)
+			w.answer(ow, request, version, value)
 		}
+	}
+}
+
+// answer sends a watch's event. Deltas can be large, so their memory is reserved, as that of other replies is. If the event
+// is lost, the watch ends, so that the client begins again.
+func (w *watches) answer(ow *openWatch, request uint64, version int, value reflect.Value) {
+	c := w.conn
+	event, err := ow.stream.Event(value)
+	var h *hold
+	if size := event.Size(); size > 0 {
+		h = c.server.hold(c.uuid, c.session.Load().identity, c.cancel)
+		defer h.close()
+		err = cmp.Or(err, h.grow(c.ctx, size))
+	}
+	c.answer(request, ow.facade()+".Next", params.AtVersion(ow.facade(), version, event), err, w.barrier(), h)
+	if err != nil {
+		w.end(ow.id, "")
 	}
 }
 
@@ -193,12 +230,12 @@ const awayPause = time.Second
 
 // watcherNext returns the next event of the watch that the request names.
 func watcherNext(_ context.Context, r *request, _ facades.None) (params.Event, error) {
-	return params.Event{}, r.watches.next(r.watcher, r.id)
+	return params.Event{}, r.watches.next(r.frame)
 }
 
 // watcherStop stops the watch that the request names. A waiting Next returns entity.Stopped.
 func watcherStop(_ context.Context, r *request, _ facades.None) (struct{}, error) {
-	if !r.watches.end(r.watcher) {
+	if !r.watches.end(r.frame.ID, r.frame.Type) {
 		return struct{}{}, entity.Errorf(entity.NotFound, "unknown watcher id")
 	}
 	return struct{}{}, nil

@@ -177,6 +177,14 @@ func TestLimitOfAMembersWatches(t *testing.T) {
 	}
 	first.Close()
 	eventually(t, "those of a closed connection are still counted", func() bool { return watch(second) == nil })
+
+	third := w.dial(w.info(entity.UnitTag("wordpress/0")))
+	for range 3 {
+		if _, err := (client.UniterFacade{Caller: third}).WatchRelationUnits(t.Context(), third.Tag(), 99); !errors.Is(err, entity.NotFound) {
+			t.Errorf("a watch of a relation that does not exist: %v", err)
+		}
+	}
+	eventually(t, "those that did not begin are still counted", func() bool { return watch(third) == nil })
 }
 
 // eventually waits until ok returns true.

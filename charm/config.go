@@ -1,6 +1,9 @@
 package charm
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // OptionType is the type of a setting.
 type OptionType string
@@ -21,10 +24,26 @@ type Option struct {
 	Default     any // string, int64, float64, bool; nil if there is none
 }
 
+// IsSecret reports whether the option's value is a secret.
+func (o Option) IsSecret() bool { return o.Type == OptionSecret }
+
 // Config is the content of config.yaml: the settings of a charm.
 type Config struct {
 	Options  map[string]Option
 	Warnings []string // about content without effect
+}
+
+// Trust is the setting by which a user lets a service know the credential of its cloud. It belongs to the service, not to
+// its charm; a charm's option with this name can't be set.
+const Trust = "trust"
+
+// ForService returns the options that a user can set: those of the charm, and Trust.
+func (c *Config) ForService() *Config {
+	all := &Config{Options: map[string]Option{}}
+	maps.Copy(all.Options, c.Options)
+	all.Options[Trust] = Option{Type: OptionBoolean, Default: false,
+		Description: "Does this application have access to trusted credentials"}
+	return all
 }
 
 var optionKeys = []string{"type", "description", "default"}

@@ -40,6 +40,11 @@ func (m *Meta) Relations() map[string]Relation {
 	return all
 }
 
+// Endpoints returns the names of all endpoints that the charm declares, extra bindings included, sorted.
+func (m *Meta) Endpoints() []string {
+	return slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(m.ExtraBindings), maps.Keys(m.Relations()))))
+}
+
 // ParseMeta parses and checks metadata.yaml. Unknown keys are ignored and listed in Warnings.
 func ParseMeta(data []byte) (*Meta, error) {
 	root, err := parseYAML(metaFile, data)
@@ -202,13 +207,18 @@ func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
 	return nil
 }
 
+// Supports reports whether the charm names the series, or none.
+func (m *Meta) Supports(series string) bool {
+	return len(m.Series) == 0 || slices.Contains(m.Series, series)
+}
+
 // Unfit returns why a service can't be upgraded to the charm because of the service's immutable
 // properties, and what the user can do; "" if it can.
 func (m *Meta) Unfit(series string, subordinate, forceSeries bool) (why, hint string) {
 	switch {
 	case m.Subordinate != subordinate:
 		return "cannot change a service's subordinacy", "Deploy the charm as another service."
-	case len(m.Series) > 0 && !slices.Contains(m.Series, series) && !forceSeries:
+	case !m.Supports(series) && !forceSeries:
 		return "cannot upgrade charm, only these series are supported: " + strings.Join(m.Series, ", "),
 			"To upgrade to it anyway: --force-series"
 	}

@@ -56,8 +56,6 @@ var gaps = []gap{
 		"Kubernetes is not supported", true},
 	{metaFile, "payload", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Payloads)) },
 		"payloads are not supported yet", false},
-	{metaFile, "extra binding", func(c *Charm) []string { return c.Meta.ExtraBindings },
-		"spaces are not supported", false},
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "users are not asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},

@@ -82,7 +82,6 @@ oddity: 1
 		`metadata.yaml: storage "disk": block devices and shared storage are not supported: the units get none`,
 		`metadata.yaml: read-only storage "data": it is writable`,
 		`metadata.yaml: payload "kvm": payloads are not supported yet`,
-		`metadata.yaml: extra binding "admin": spaces are not supported`,
 		`metadata.yaml: terms "lorem/1": users are not asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
 		`actions.yaml: action "restore": it has no program in actions/, and there is no dispatch: running it fails`,

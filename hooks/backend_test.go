@@ -23,7 +23,7 @@ type fakeBackend struct {
 	info      entity.UnitInfo
 	config    map[string]any
 	settings  map[string]map[string]string // "0 mysql/0" → settings
-	ports     map[string][]entity.PortRange
+	ports     map[string][]entity.EndpointPorts
 	status    entity.Status
 	version   string
 	epoch     int64 // by which the unit believes to lead
@@ -31,8 +31,9 @@ type fakeBackend struct {
 	shared    entity.LeaderSettings
 	kept      entity.CharmState
 	resources map[string]string // the files that were uploaded; "" for one that was not
-	damaged   bool              // other files arrive
-	replaced  string            // becomes the file of each resource as soon as one was asked for
+	trusted   bool
+	damaged   bool   // other files arrive
+	replaced  string // becomes the file of each resource as soon as one was asked for
 	ofService entity.Status
 	down      error
 	calls     []string
@@ -56,9 +57,9 @@ func newBackend() *fakeBackend {
 			"0 wordpress":   {"url": "/"},
 			"3 wordpress/1": {"private-address": "10.0.0.8"},
 		},
-		ports: map[string][]entity.PortRange{
-			"wordpress/0": {{From: 8000, To: 8010, Protocol: "udp"}, {From: 80, To: 80, Protocol: "tcp"}},
-			"mysql/0":     {{From: 3306, To: 3306, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
+		ports: map[string][]entity.EndpointPorts{
+			"wordpress/0": forAll(entity.PortRange{From: 8000, To: 8010, Protocol: "udp"}, entity.PortRange{From: 80, To: 80, Protocol: "tcp"}),
+			"mysql/0":     forAll(entity.PortRange{From: 3306, To: 3306, Protocol: "tcp"}, entity.PortRange{From: -1, To: -1, Protocol: "icmp"}),
 		},
 		status: entity.Status{Status: entity.StatusMaintenance, Message: "installing", Data: map[string]any{"step": 2}},
 		epoch:  4, term: 4,
@@ -82,7 +83,7 @@ func testParams(info Info) ContextParams {
 		},
 		ModelName:    "default",
 		ModelUUID:    "c0ffee00-0000-4000-8000-000000000001",
-		APIAddresses: []string{"10.0.0.1:17070", "10.0.0.2:17070"},
+		APIAddresses: func() []string { return []string{"10.0.0.1:17070", "10.0.0.2:17070"} },
 		Machine:      "4",
 		Storage: []entity.UnitStorage{{ID: "data/0", Size: 1024, Location: "/srv/data"}, {ID: "cache/10", Location: "/c/10"},
 			{ID: "cache/9", Location: "/c/9"}, {ID: "cache/11"}},
@@ -159,7 +160,7 @@ func (b *fakeBackend) RelationSettings(ctx context.Context, unit entity.Tag, rel
 	return maps.Clone(settings), nil
 }
 
-func (b *fakeBackend) OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.PortRange, error) {
+func (b *fakeBackend) OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.EndpointPorts, error) {
 	if err := b.enter(unit, "OpenedPorts"); err != nil {
 		return nil, err
 	}
@@ -347,6 +348,21 @@ func (l *logRecorder) await(ctx context.Context, line string) error {
 			return fmt.Errorf("never logged %q, but:\n%s", line, seen)
 		}
 	}
+}
+
+// CloudSpec trusts the service if the world says so.
+func (b *fakeBackend) CloudSpec(ctx context.Context, unit entity.Tag) (entity.CloudSpec, error) {
+	if err := b.enter(unit, "CloudSpec"); err != nil {
+		return entity.CloudSpec{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.trusted {
+		return entity.CloudSpec{}, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	return entity.CloudSpec{Type: "lxd", Name: "lxd", Region: "default", Endpoint: "https://10.0.0.1:8443",
+		IsControllerCloud: true, Credential: &entity.CloudCredential{AuthType: "certificate",
+			Attributes: map[string]string{"client-cert": "C", "client-key": "K", "server-cert": "S"}}}, nil
 }
 
 func (b *fakeBackend) GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error) {

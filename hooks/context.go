@@ -32,11 +32,13 @@ type Backend interface {
 	RelationSettings(ctx context.Context, unit entity.Tag, relation int, remote string) (map[string]string, error)
 	// OpenedPorts returns the ports that all units on the unit's machine have
 	// open, by the name of the unit.
-	OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.PortRange, error)
+	OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.EndpointPorts, error)
 	// SetUnitStatus sets the workload's status, at once.
 	SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
 	// GoalState returns the units and relations that there will be.
 	GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error)
+	// CloudSpec returns how to use the cloud; the error is Unauthorized unless the unit's service is trusted.
+	CloudSpec(ctx context.Context, unit entity.Tag) (entity.CloudSpec, error)
 	// UnitStatus returns the workload's status.
 	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)
 	// LogTask adds a message to a task of the unit, at once.
@@ -84,11 +86,11 @@ type ContextParams struct {
 
 	ModelName    string
 	ModelUUID    string
-	APIAddresses []string // host:port
-	Machine      string   // id of the machine, "0"
-	Zone         string   // the machine's availability zone; "" in a cloud without zones
-	Principal    string   // the unit that a subordinate belongs to, or ""
-	ResourcesDir string   // where the files of resources are kept, in a directory for each
+	APIAddresses func() []string // of the controllers, "host:port"; nil for none
+	Machine      string          // id of the machine, "0"
+	Zone         string          // the machine's availability zone; "" in a cloud without zones
+	Principal    string          // the unit that a subordinate belongs to, or ""
+	ResourcesDir string          // where the files of resources are kept, in a directory for each
 	// Settings are those of the model, by key; the environment has its proxies.
 	Settings   map[string]string
 	Leadership Leadership
@@ -228,10 +230,8 @@ func (c *Context) HookName() string {
 func (c *Context) Changes() entity.HookChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := entity.HookChanges{
-		OpenPorts:  inOrder(c.ports.open),
-		ClosePorts: inOrder(c.ports.close),
-	}
+	var changes entity.HookChanges
+	c.ports.addTo(&changes)
 	c.kept.addTo(&changes)
 	c.storageChanges(&changes)
 	for key, settings := range c.writes {

@@ -57,7 +57,11 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_MODEL_UUID", p.ModelUUID)
 	set("JUJU_ENV_NAME", p.ModelName)
 	set("JUJU_ENV_UUID", p.ModelUUID)
-	set("JUJU_API_ADDRESSES", strings.Join(p.APIAddresses, " "))
+	var addresses []string
+	if p.APIAddresses != nil {
+		addresses = p.APIAddresses()
+	}
+	set("JUJU_API_ADDRESSES", strings.Join(addresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
 	set("JUJU_AVAILABILITY_ZONE", p.Zone)
 	set("JUJU_VERSION", charm.Contract.String())

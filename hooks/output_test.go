@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,12 +96,12 @@ func TestOutputLines(t *testing.T) {
 	o.end()
 	o.want(t, fmt.Sprintf("stop: %s [%d bytes cut]", long, maxLine+2), "stop: and on")
 	// A process that still has the file open can go on printing; its lines are those of no hook.
-	write(t, f, "later\n")
+	write(t, f, "later\nno end")
 	f.Close()
 	if err := o.close(); err != nil {
 		t.Fatal(err)
 	}
-	o.want(t, "unit: later")
+	o.want(t, "unit: later", "unit: no end")
 }
 
 // What one agent has logged the next doesn't, and what it hasn't, the next does,
@@ -265,6 +266,70 @@ func TestOutputIsReadOnlyWhileItIsOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A process prints its last line, and ends, after the file has been read and before its space is freed. The line is not
+// left for the next hook.
+func TestLastLineOfABackgroundProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	f := o.begun(t, "start")
+	o.end()
+	o.mu.Lock()
+	o.read()
+	write(t, f, "at last\n")
+	f.Close()
+	over := o.reset()
+	o.mu.Unlock()
+	o.want(t, "unit: at last")
+	if size, _ := space(t, path); size != 0 || !over {
+		t.Errorf("the file is still %d long, all is over: %v", size, over)
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Space for a hook's output is reserved before the hook begins.
+func TestOutputHasSpace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other, err := os.Create(filepath.Join(dir, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := unix.Fallocate(int(other.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, reserved); err != nil {
+		t.Skipf("the file system can reserve no space: %v", err)
+	}
+	path := filepath.Join(dir, "output")
+	o := newOutput(t, path)
+	f := o.begun(t, "start")
+	if size, used := space(t, path); size != 0 || used < reserved {
+		t.Errorf("the file is %d long and takes %d bytes, want 0 and %d", size, used, reserved)
+	}
+	f.Close()
+	o.end()
+	o.want(t)
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// That output can't be read any more is logged once.
+func TestOutputThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	o.mu.Lock()
+	o.file.Close()
+	o.read()
+	o.read()
+	o.mu.Unlock()
+	o.want(t, "agent: cannot read the hook's output: stat "+path+": file already closed")
+	if err := o.close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("it is closed with %v", err)
+	}
 }
 
 // Emptying the file by hand does not stop the log.

@@ -13,23 +13,29 @@ import (
 
 // A portBuffer is a hook's view of its machine's ports, with the hook's own changes.
 type portBuffer struct {
-	known  bool                        // the backend has been asked
-	others *porttable.Table            // the ports that the machine's other units have open
-	units  map[entity.PortRange]string // which of them
-	mine   *porttable.Table            // open for this unit, as if the buffer were committed
-	open   map[entity.PortRange]bool   // to be opened: in mine, not in state
-	close  map[entity.PortRange]bool   // to be closed: in state, not in mine
+	known  bool                           // the backend has been asked
+	others *porttable.Table               // the ports that the machine's other units have open
+	units  map[entity.PortRange]string    // which of them
+	mine   *porttable.Table               // open for this unit, as if the buffer were committed
+	open   map[entity.PortRange]endpoints // those in mine
+	before map[entity.PortRange]endpoints // those that state has
 }
 
-func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer {
+// endpoints are those that a range is open for, sorted; nil stands for all.
+type endpoints []string
+
+func newPortBuffer(unit string, opened map[string][]entity.EndpointPorts) portBuffer {
 	b := portBuffer{
-		known: true, units: map[entity.PortRange]string{}, mine: porttable.New(opened[unit]),
-		open: map[entity.PortRange]bool{}, close: map[entity.PortRange]bool{},
+		known: true, units: map[entity.PortRange]string{}, mine: porttable.New(nil),
+		open: map[entity.PortRange]endpoints{}, before: map[entity.PortRange]endpoints{},
 	}
 	for name, ranges := range opened {
 		for _, r := range ranges {
 			if name != unit {
-				b.units[r] = name
+				b.units[r.PortRange] = name
+			} else {
+				b.mine.Add(r.PortRange)
+				b.open[r.PortRange], b.before[r.PortRange] = r.Endpoints, r.Endpoints
 			}
 		}
 	}
@@ -37,11 +43,16 @@ func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer
 	return b
 }
 
-// openRange opens r, unless it conflicts with an open range on the machine. Opening a range twice has no
-// effect.
-func (b *portBuffer) openRange(r entity.PortRange) error {
+// openRange opens r for some endpoints, or for all if there are none. It stays open for those for which it was. It must
+// not conflict with an open range on the machine.
+func (b *portBuffer) openRange(r entity.PortRange, these endpoints) error {
 	if with, conflict := b.mine.Conflict(r); conflict {
 		if with == r {
+			if has := b.open[r]; len(has) > 0 && len(these) > 0 {
+				b.open[r] = sorted(append(slices.Clone(has), these...))
+			} else {
+				b.open[r] = nil
+			}
 			return nil
 		}
 		err := entity.Errorf(entity.InUse, "cannot open %v: port ranges %v and %v conflict", r, r, with)
@@ -55,31 +66,61 @@ func (b *portBuffer) openRange(r entity.PortRange) error {
 		err = entity.Errorf(entity.Invalid, "cannot open %v: %w", r, err)
 		return entity.WithHint(err, "open ports that follow each other as one range: open-port 8000-8099")
 	}
-	if b.close[r] {
-		delete(b.close, r)
-	} else {
-		b.open[r] = true
-	}
 	b.mine.Add(r)
+	b.open[r] = sorted(these)
 	return nil
 }
 
-// closeRange closes r, which must equal a range that was opened. Closing a range that is not
-// open has no effect, and a unit can't close other units' ports.
-func (b *portBuffer) closeRange(r entity.PortRange) error {
-	if !b.mine.Remove(r) {
+// closeRange closes r, which must equal a range that was opened, for some endpoints, or for all if there are none. A range
+// that is open for all of the charm's endpoints stays open for the others. Closing a range that is not open has no
+// effect, and a unit can't close other units' ports.
+func (b *portBuffer) closeRange(r entity.PortRange, these, charm endpoints) error {
+	if !b.mine.Has(r) {
 		if with, conflict := b.mine.Conflict(r); conflict {
 			err := entity.Errorf(entity.Invalid, "cannot close %v: port ranges %v and %v conflict", r, r, with)
 			return entity.WithHint(err, "a range is closed as it was opened: close %v", with)
 		}
 		return nil
 	}
-	if b.open[r] {
-		delete(b.open, r)
-	} else {
-		b.close[r] = true
+	var left endpoints
+	if len(these) > 0 {
+		if left = slices.Clone(b.open[r]); len(left) == 0 {
+			left = sorted(charm)
+		}
+		left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(these, name) })
 	}
+	if len(left) > 0 {
+		b.open[r] = left
+		return nil
+	}
+	b.mine.Remove(r)
+	delete(b.open, r)
 	return nil
+}
+
+func sorted(names endpoints) endpoints { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// addTo adds the hook's changes.
+func (b *portBuffer) addTo(changes *entity.HookChanges) {
+	for _, r := range slices.SortedFunc(maps.Keys(b.open), entity.ComparePorts) {
+		switch was, is := b.before[r], b.open[r]; {
+		case has(b.before, r) && slices.Equal(was, is):
+		case len(is) == 0:
+			changes.OpenPorts = append(changes.OpenPorts, r)
+		default:
+			changes.EndpointPorts = append(changes.EndpointPorts, entity.EndpointPorts{PortRange: r, Endpoints: is})
+		}
+	}
+	for _, r := range slices.SortedFunc(maps.Keys(b.before), entity.ComparePorts) {
+		if !has(b.open, r) {
+			changes.ClosePorts = append(changes.ClosePorts, r)
+		}
+	}
+}
+
+func has(ranges map[entity.PortRange]endpoints, r entity.PortRange) bool {
+	_, ok := ranges[r]
+	return ok
 }
 
 // withPorts loads the open ports if needed and calls f with the buffer.
@@ -98,23 +139,28 @@ func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) erro
 	return f(&c.ports)
 }
 
-func (c toolContext) OpenPorts(ctx context.Context, r entity.PortRange) error {
-	return c.withPorts(ctx, func(b *portBuffer) error { return b.openRange(r) })
+func (c toolContext) OpenPorts(ctx context.Context, r entity.EndpointPorts) error {
+	return c.withPorts(ctx, func(b *portBuffer) error { return b.openRange(r.PortRange, r.Endpoints) })
 }
 
-func (c toolContext) ClosePorts(ctx context.Context, r entity.PortRange) error {
-	return c.withPorts(ctx, func(b *portBuffer) error { return b.closeRange(r) })
+func (c toolContext) ClosePorts(ctx context.Context, r entity.EndpointPorts) error {
+	var all endpoints
+	if len(r.Endpoints) > 0 {
+		meta, err := c.CharmMeta()
+		if err != nil {
+			return err
+		}
+		all = meta.Endpoints()
+	}
+	return c.withPorts(ctx, func(b *portBuffer) error { return b.closeRange(r.PortRange, r.Endpoints, all) })
 }
 
-func (c toolContext) OpenedPorts(ctx context.Context) (ranges []entity.PortRange, err error) {
+func (c toolContext) OpenedPorts(ctx context.Context) (ranges []entity.EndpointPorts, err error) {
 	err = c.withPorts(ctx, func(b *portBuffer) error {
-		ranges = slices.Clone(b.mine.Ranges())
+		for _, r := range b.mine.Ranges() {
+			ranges = append(ranges, entity.EndpointPorts{PortRange: r, Endpoints: b.open[r]})
+		}
 		return nil
 	})
 	return ranges, err
-}
-
-// inOrder returns the ranges sorted, as they are committed.
-func inOrder(ranges map[entity.PortRange]bool) []entity.PortRange {
-	return slices.SortedFunc(maps.Keys(ranges), entity.ComparePorts)
 }

@@ -227,27 +227,36 @@ func TestAbortEndsTheGroup(t *testing.T) {
 	}
 }
 
-// A hook that SIGTERM ends has failed, unless its agent is told to stop at the same time.
+// A hook that a signal ends has failed, unless the signal is SIGTERM and its agent is told to stop at the same time.
 func TestASignalEndsAHook(t *testing.T) {
-	for _, stops := range []bool{false, true} {
-		t.Run(fmt.Sprint(stops), func(t *testing.T) {
+	for _, c := range []struct {
+		signal, reason string
+		stops          bool
+	}{
+		{"TERM", "signal: terminated", false},
+		{"TERM", "", true},
+		{"KILL", "signal: killed", true},
+	} {
+		t.Run(fmt.Sprint(c.signal, c.stops), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string]string{"start": "echo in > events; kill $$"})
+			r := newRig(t, map[string]string{"start": "echo in > events; kill -" + c.signal + " $$"})
 			events := newFIFO(t, filepath.Join(r.params.CharmDir, "events"))
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
+			begun := make(chan struct{})
 			go func() {
+				defer close(begun)
 				events.next()
-				if stops {
+				if c.stops {
 					cancel()
 				}
 			}()
 			_, err := r.runWith(ctx, Info{Kind: Start})
-			if stops && !errors.Is(err, ErrStopped) {
+			<-begun
+			if c.reason != "" {
+				wantFailed(t, err, -1, c.reason)
+			} else if !errors.Is(err, ErrStopped) {
 				t.Errorf("ended with %v", err)
-			}
-			if !stops {
-				wantFailed(t, err, -1, "signal: terminated")
 			}
 		})
 	}

@@ -150,6 +150,13 @@ func (c toolContext) GoalState(ctx context.Context) (entity.GoalState, error) {
 	return *c.goal, nil
 }
 
+// CloudSpec is not kept: the secrets in it are in memory no longer than the tool that prints them.
+func (c toolContext) CloudSpec(ctx context.Context) (entity.CloudSpec, error) {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	return c.backend.CloudSpec(ctx, c.unit)
+}
+
 // CharmMeta returns the metadata of the deployed charm.
 func (c toolContext) CharmMeta() (*charm.Meta, error) {
 	c.mu.Lock()

@@ -115,6 +115,24 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// Only a command runs what its parameters say, in the time that they say. An action has these parameters to itself.
+func TestATaskOfTheController(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Task{
+		entity.CommandTask: {Command: "df", Timeout: time.Minute},
+		"backup":           {},
+	} {
+		task, err := NewTask(entity.Task{ID: "5", Name: name, Params: []byte(`{"command":"df","timeout":60000000000}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.Name != name || task.Command != want.Command || task.Timeout != want.Timeout ||
+			task.Params["command"] != "df" || task.Params["timeout"] != int64(time.Minute) {
+			t.Errorf("%s: %+v", name, task)
+		}
+	}
+}
+
 // A task that is aborted ends at once with all its processes.
 func TestAbortedTask(t *testing.T) {
 	t.Parallel()

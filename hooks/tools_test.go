@@ -202,6 +202,10 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.settings["0 mysql/0"] = map[string]string{"host": w[1]} })
 	case "address":
 		s.backend.change(func(b *fakeBackend) { b.info.PrivateAddress = strings.Join(w[1:], "") })
+	case "bound": // ENDPOINT SPACE [ADDRESS]
+		s.backend.change(func(b *fakeBackend) {
+			b.info.Bound = map[string]entity.BoundAddress{w[1]: {Space: w[2], Address: strings.Join(w[3:], "")}}
+		})
 	case "status":
 		s.backend.change(func(b *fakeBackend) { b.status = entity.Status{Status: entity.StatusWord(w[1])} })
 	case "deposed": // the unit knows it
@@ -214,6 +218,8 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.resources[w[1]] = w[2] })
 	case "replaced-by":
 		s.backend.change(func(b *fakeBackend) { b.replaced = w[1] })
+	case "trusted":
+		s.backend.change(func(b *fakeBackend) { b.trusted = true })
 	case "damaged":
 		s.backend.change(func(b *fakeBackend) { b.damaged = true })
 	case "shared":

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/netip"
@@ -31,6 +32,9 @@ type Ingress struct {
 	// Ports are the ports open to everyone, by instance. SSH (22/tcp) is always open. An instance
 	// without an entry is not filtered.
 	Ports map[string][]entity.PortRange
+	// From are the other ports that are open to some networks, by instance. Entries for instances that Ports does not
+	// have, and those that are not networks, are ignored.
+	From map[string][]entity.PortsFrom
 	// Peers are the addresses that can reach all ports: those of the model's machines that the cloud did
 	// not start. Entries that are not IP addresses are ignored.
 	Peers []string
@@ -43,7 +47,14 @@ var ssh = entity.PortRange{From: 22, To: 22, Protocol: "tcp"}
 func (i Ingress) Normal() Ingress {
 	n := Ingress{Ports: map[string][]entity.PortRange{}}
 	for id, ranges := range i.Ports {
-		n.Ports[id] = normalPorts(ranges)
+		var from []entity.PortsFrom
+		n.Ports[id], from = normal(append(slices.Clone(ranges), ssh), i.From[id])
+		if len(from) > 0 {
+			if n.From == nil {
+				n.From = map[string][]entity.PortsFrom{}
+			}
+			n.From[id] = from
+		}
 	}
 	for _, text := range i.Peers {
 		if peer, err := netip.ParseAddr(text); err == nil {
@@ -57,23 +68,46 @@ func (i Ingress) Normal() Ingress {
 
 // Equal reports whether two Ingress in normal form are the same.
 func (i Ingress) Equal(other Ingress) bool {
-	return maps.EqualFunc(i.Ports, other.Ports, slices.Equal) && slices.Equal(i.Peers, other.Peers)
+	sameFrom := func(a, b []entity.PortsFrom) bool {
+		return slices.EqualFunc(a, b, func(a, b entity.PortsFrom) bool { return a.CIDR == b.CIDR && slices.Equal(a.Ports, b.Ports) })
+	}
+	return maps.EqualFunc(i.Ports, other.Ports, slices.Equal) && maps.EqualFunc(i.From, other.From, sameFrom) &&
+		slices.Equal(i.Peers, other.Peers)
 }
 
-// normalPorts returns the TCP and UDP ports, including SSH, as a minimal sorted list of ranges.
-func normalPorts(ranges []entity.PortRange) []entity.PortRange {
-	all := append(slices.Clone(ranges), ssh)
-	all = slices.DeleteFunc(all, func(r entity.PortRange) bool { return r.Protocol != "tcp" && r.Protocol != "udp" })
-	slices.SortFunc(all, entity.ComparePorts)
-	merged := all[:1]
-	for _, r := range all[1:] {
-		if last := &merged[len(merged)-1]; r.Protocol == last.Protocol && r.From <= last.To+1 {
-			last.To = max(last.To, r.To)
-		} else {
-			merged = append(merged, r)
+// normal returns the ports of one instance in normal form: each port is open to everyone, or to networks none of which
+// contains another. Larger networks come first.
+func normal(open []entity.PortRange, from []entity.PortsFrom) ([]entity.PortRange, []entity.PortsFrom) {
+	byNetwork := map[netip.Prefix][]entity.PortRange{}
+	for _, f := range from {
+		if network, err := netip.ParsePrefix(f.CIDR); err == nil && !network.Addr().Is4In6() {
+			byNetwork[network.Masked()] = append(byNetwork[network.Masked()], f.Ports...)
 		}
 	}
-	return merged
+	closed := func(ranges ...entity.PortRange) []entity.PortRange {
+		return append(ClosedPorts("tcp", ranges), ClosedPorts("udp", ranges)...)
+	}
+	// What both families are open to is open to everyone.
+	ipv4, ipv6 := byNetwork[netip.MustParsePrefix(entity.AllIPv4)], byNetwork[netip.MustParsePrefix(entity.AllIPv6)]
+	open = append(open, closed(append(closed(ipv4...), closed(ipv6...)...)...)...)
+	shut := closed(open...)
+	var restricted []entity.PortsFrom
+	covered := map[netip.Prefix][]entity.PortRange{}
+	for _, network := range slices.SortedFunc(maps.Keys(byNetwork), func(a, b netip.Prefix) int {
+		return cmp.Or(cmp.Compare(a.Bits(), b.Bits()), a.Addr().Compare(b.Addr()))
+	}) {
+		already := slices.Clone(open)
+		for larger, ports := range covered {
+			if larger.Contains(network.Addr()) {
+				already = append(already, ports...)
+			}
+		}
+		if ports := closed(append(closed(byNetwork[network]...), already...)...); len(ports) > 0 {
+			covered[network] = ports
+			restricted = append(restricted, entity.PortsFrom{CIDR: network.String(), Ports: ports})
+		}
+	}
+	return closed(shut...), restricted
 }
 
 // ClosedPorts returns the ports of a protocol that are in none of the ranges, sorted.

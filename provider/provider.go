@@ -35,6 +35,9 @@ type Environ interface {
 	// nothing. It is called before a machine is recorded, so that the user gets StartInstance's error
 	// immediately.
 	PrecheckInstance(ctx context.Context, params PrecheckParams) error
+	// Subnets returns the subnets in which instances can have addresses, by CIDR. Each CIDR is in its canonical form, and
+	// there once.
+	Subnets(ctx context.Context) ([]entity.Subnet, error)
 	// Zones returns the availability zones that can host such an instance, sorted; none if the cloud has
 	// no zones. The error is Invalid when PrecheckInstance's would be.
 	Zones(ctx context.Context, params PrecheckParams) ([]string, error)
@@ -54,12 +57,16 @@ type StartParams struct {
 	Nonce       string // differs between attempts to provision a machine
 	Series      string // "" for any
 	Constraints constraints.Value
-	Placement   string // as given by the user, without the scope; "" for none
-	Zone        string // one of Zones; "" lets the cloud choose
+	Spaces      entity.MachineSpaces // in which the instance has addresses or has none; those in Constraints are only names
+	Placement   string               // as given by the user, without the scope; "" for none
+	Zone        string               // one of Zones; "" lets the cloud choose
 	// Parent is the ID of the instance that hosts the machine, if the machine is a container. The cloud
 	// starts the container in the same zone. Clouds without containers return Invalid.
 	Parent      string
 	AgentConfig []byte // read by the machine agent at startup; contains secrets
+	// RunsController means that the instance runs a controller, which is its own agent, and that AgentConfig is its
+	// configuration. Clouds on which only bootstrap starts controllers return NotSupported.
+	RunsController bool
 	// Tools are the agent binaries by architecture ("amd64"), for clouds whose instances don't share the
 	// controller's files.
 	Tools map[string]Tools
@@ -79,6 +86,7 @@ type Tools struct {
 type PrecheckParams struct {
 	Series      string
 	Constraints constraints.Value
+	Spaces      entity.MachineSpaces
 	Placement   string
 	Container   string // the type of a container; "" for a machine
 }
@@ -106,6 +114,7 @@ type Hardware = entity.Hardware
 type Config struct {
 	Controller string // UUID
 	Model      string // UUID
+	Credential string // the name of the credential with which the cloud is used; "" for the controller's first
 }
 
 // Open opens a model on a cloud.
@@ -135,6 +144,32 @@ func CheckHardware(cons constraints.Value, have Hardware, place string) error {
 		}
 	}
 	return nil
+}
+
+// CheckSpaces returns an Invalid error, which names the space, unless instances that are in all of the subnets in has meet the
+// demand for spaces. place describes them, as in "this host".
+func CheckSpaces(want entity.MachineSpaces, has []entity.Subnet, place string) error {
+	within := func(s entity.Space) bool {
+		return slices.ContainsFunc(has, func(x entity.Subnet) bool { return Within(x, s) })
+	}
+	for _, s := range want.In {
+		if !within(s) {
+			return entity.WithHint(entity.Errorf(entity.Invalid, "no machine can have an address in space %q: %s is in none of its subnets",
+				s.Name, place), "To see the subnets of the spaces: juju spaces. To move some: juju move-to-space %s CIDR", s.Name)
+		}
+	}
+	for _, s := range want.Out {
+		if within(s) {
+			return entity.WithHint(entity.Errorf(entity.Invalid, "every machine has an address in space %q: %s is in one of its subnets",
+				s.Name, place), "Leave ^%s out of the constraints. To see the subnets of the spaces: juju spaces", s.Name)
+		}
+	}
+	return nil
+}
+
+// Within reports whether a subnet of the cloud is in a space.
+func Within(subnet entity.Subnet, space entity.Space) bool {
+	return slices.ContainsFunc(space.Subnets, func(s entity.Subnet) bool { return s.CIDR == subnet.CIDR })
 }
 
 // Retryable marks err as transient: the provisioner retries such a start automatically, while all

@@ -101,7 +101,7 @@ func TestOnlyAliveServicesGetUnitsAndRelations(t *testing.T) {
 	w.refused(err, entity.NotAlive, `cannot add unit to service "mysql": service is not alive`)
 	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	w.refused(err, entity.NotAlive, `service "mysql" is not alive`)
-	w.refused(my.SetExposed(w.ctx, true), entity.NotAlive, `service "mysql" is not alive`)
+	w.refused(my.Expose(w.ctx, nil), entity.NotAlive, `service "mysql" is not alive`)
 }
 
 // dump returns the contents of the model, for comparison.

@@ -24,7 +24,7 @@ func TestSubordinateHasItsPrincipalsAddressAndPortsOfItsOwn(t *testing.T) {
 	w.refused(sub.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{open(80)}}), entity.InUse, "conflict")
 	ports, err := sub.OpenedPorts(w.ctx)
 	w.ok(err)
-	want := map[string][]entity.PortRange{"mysql/0": {open(80)}, "logging/0": {open(514)}}
+	want := map[string][]entity.EndpointPorts{"mysql/0": {{PortRange: open(80)}}, "logging/0": {{PortRange: open(514)}}}
 	if diff := cmp.Diff(want, ports); diff != "" {
 		t.Error(diff)
 	}

@@ -134,7 +134,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
 	w.ok(err)
-	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
+	w.ok(mustService(w, "mysql").Expose(w.ctx, nil))
 	w.deploy("riak", statetest.Riak, 1)
 	w.ok(w.st.Transactions().ResumeTransactions(w.ctx))
 	// It does not hold up entities destroyed with it either, even with all agents
@@ -183,7 +183,7 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	if found = w.check(true); len(found) != 1 || !found[0].Done {
 		t.Fatalf("repair found %+v", found)
 	}
-	if !mustService(w, "mysql").IsExposed() {
+	if mustService(w, "mysql").ExposedEndpoints() == nil {
 		t.Error("the transaction was not applied")
 	}
 	w.checkClean()

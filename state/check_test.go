@@ -60,6 +60,12 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 			}
 		}
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
+		x := w.st.CrossModel()
+		w.ok(x.AddOffer(w.ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}}))
+		w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
+			Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+		w.relate("wordpress", "db")
+		w.ok(x.Mirror(w.ctx, 3, entity.Members{Units: aMember}))
 		w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 1))
 		w.claims("mysql/0", 1)
 		w.enqueues(command("riak/0"))
@@ -107,6 +113,12 @@ var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
 	{collection: "model", id: "model", change: set("life", 1),
 		finding: "model model: it is dying, storage data/0 is alive, and no cleanup will destroy it"},
+	{collection: "offers", id: "hosted", finding: "counts o#hosted: its owner does not exist: offers hosted"},
+	{collection: "offers", id: "hosted", change: set("service", "gone"), finding: "offers hosted: its service does not exist: services gone"},
+	{collection: "offers", id: "hosted", change: set("life", 1),
+		finding: "offers hosted: it is dying, nothing refers to it, and nothing will remove it"},
+	{collection: "remotes", id: "db", finding: "relations wordpress:db db:server: its service does not exist: remotes db"},
+	{collection: "settings", id: "r#3#db/3", finding: "settings r#3#db/3: it is missing"},
 	{collection: "tasks", id: "unit-riak-0#2", finding: "operations 1: it has no tasks"},
 	{collection: "tasks", id: "unit-gone-0#2", insert: bson.M{"number": 8, "operation": "1", "unit": "gone/0",
 		"status": "pending"},
@@ -212,6 +224,22 @@ var damages = []damage{
 		finding: "statuses u#mysql/0: it is damaged: status data: a value is of type entity.Status"},
 	{collection: "machines", id: "3", change: set("addresses", []string{"127.0.0.9", "a\x00b"}),
 		finding: `machines 3: its addresses are damaged: address: it contains a NUL character`},
+	{collection: "services", id: "mysql", change: set("bindings", []bson.M{{"endpoint": "", "space": "77"}, {"endpoint": "admin", "space": "0"}}),
+		finding: "services mysql: it is bound to spaces that are gone: 77"},
+	{collection: "services", id: "mysql", change: set("exposures", []bson.M{{"endpoint": "admin", "spaces": []string{"alpha", "gone"}}}),
+		finding: `services mysql: it is exposed to the space "gone", which is gone: expose or unexpose it`, stays: true},
+	{collection: "model", id: "model", change: set("constraints", "mem=1G spaces=alpha,^gone"),
+		finding: "model model: its constraints name spaces that are gone: gone"},
+	{collection: "constraints", id: "s#mysql", change: set("value", "spaces=db,^gone"),
+		finding: "constraints s#mysql: its constraints name spaces that are gone: db, gone"},
+	{collection: "constraints", id: "m#0", insert: bson.M{"value": "spaces=db"},
+		finding: "constraints m#0: its constraints name spaces that are gone: db"},
+	{collection: "constraints", id: "s#mysql", change: set("value", "mem=x"),
+		finding: `constraints s#mysql: its constraints are damaged: ` +
+			`bad "mem" constraint: must be a non-negative float with optional M/G/T/P suffix`, stays: true},
+	{collection: "networks", id: "networks", insert: bson.M{"spaces": []any{}, "subnets": []bson.M{{"cidr": "10.0.0.0/8", "space": "77"},
+		{"cidr": "10.1.0.0/16", "space": "0"}}, "version": 1},
+		finding: "networks networks: it has subnets of spaces that are gone: 1"},
 	{collection: "ports", id: "1", change: bson.D{{"$push",
 		bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 0, "to": 99999, "protocol": "x"}}}}},
 		finding: "ports 1: it has invalid open ports: 1"},
@@ -230,6 +258,14 @@ var damages = []damage{
 		finding: "minunits mysql: its service has no minimum number of units"},
 	{collection: "minunits", id: "gone", insert: bson.M{},
 		finding: "minunits gone: its owner does not exist: services gone"},
+	{collection: "services", id: "mysql", change: set("rollout",
+		bson.M{"id": "1", "former": "local:jammy/mysql-9", "batch": 1, "timeout": time.Minute}),
+		finding: "services mysql: its former charm does not exist: charms local:jammy/mysql-9", stays: true},
+	{collection: "services", id: "mysql", change: set("rollout", bson.M{"id": "1", "former": "local:jammy/riak-0", "timeout": time.Minute}),
+		finding: "services mysql: its upgrade in batches can't go on: the record is damaged"},
+	{collection: "services", id: "riak", change: bson.D{{"$set", bson.D{{"life", 1}, {"rollout", bson.M{"id": "1",
+		"former": "local:jammy/riak-0", "batch": 1, "timeout": time.Minute}}}}},
+		finding: "services riak: it is being destroyed, and upgraded in batches"},
 	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, of which there are none"},
 	{collection: "services", id: "mysql", change: set("machines", true),
 		finding: "counts s#mysql: it does not count machines, of which there are 1"},
@@ -252,7 +288,7 @@ var damages = []damage{
 	{collection: "services", id: "riak", change: bson.D{{"$set", bson.D{{"life", 1}, {"strength", 2}}}},
 		finding: "cleanups force-s#riak: it is missing, so service riak will not be removed by force"},
 	{collection: "sequence", id: "relation", change: set("counter", 1),
-		finding: "sequence relation: its next number is 1, and 2 is taken"},
+		finding: "sequence relation: its next number is 1, and 3 is taken"},
 	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
 }
 

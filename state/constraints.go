@@ -9,6 +9,7 @@ import (
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/networks"
 	"juju/state/mongo"
 )
 
@@ -84,6 +85,9 @@ func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error
 		if constraints == "" {
 			change = bson.D{{"$unset", bson.D{{"constraints", 1}}}}
 		}
+		if _, _, err := networks.Demand(s.st.db, o.Ops, c); err != nil {
+			return err
+		}
 		o.Update(modeldb.ModelC, modeldb.ModelC, doc.AsRead(), change)
 		return nil
 	})
@@ -138,6 +142,9 @@ func (s *Service) SetConstraints(ctx context.Context, c constraints.Value) error
 		}
 		if was == constraints {
 			return mongo.ErrNothing
+		}
+		if _, _, err := networks.Demand(s.st.db, o.Ops, c); err != nil {
+			return err
 		}
 		o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
 		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})

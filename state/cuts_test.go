@@ -141,13 +141,14 @@ type record struct {
 	states   []string
 	final    string // without numbers from sequences
 	messages int
+	later    int64 // how far the clock was advanced before the call
 }
 
 func (m mutator) record(t *testing.T, st *stage) record {
 	var c cutter
 	s := st.scene(t, c.tap)
 	call := m.ready(s)
-	r := record{states: []string{inside(s.contents(true))}}
+	r := record{states: []string{inside(s.contents(true))}, later: s.later.Load()}
 	c.arm(point{})
 	s.ok(call())
 	r.messages = c.disarm()

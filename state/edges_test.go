@@ -195,14 +195,14 @@ func TestExposeAndPorts(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	u := w.started("mysql/0")
-	w.ok(s.SetExposed(w.ctx, true))
+	w.ok(s.Expose(w.ctx, nil))
 	for _, unit := range w.status().Services[0].Units {
 		if len(unit.OpenedPorts) > 0 {
 			t.Errorf("%s has %v open, which no hook opened", unit.Name, unit.OpenedPorts)
 		}
 	}
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
-	w.ok(s.SetExposed(w.ctx, false))
+	w.ok(s.Unexpose(w.ctx))
 	if ports := w.status().Services[0].Units[0].OpenedPorts; len(ports) != 1 {
 		t.Errorf("after unexpose the unit has %v on record", ports)
 	}

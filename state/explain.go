@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/explain"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
 )
 
 // FindEntity returns the tag of an entity given by a user: a unit, machine, service or storage instance by its name; a
@@ -27,6 +28,8 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 			}
 			return entity.RelationTag(r.doc.Key), nil
 		}
+	case len(words) == 2 && words[0] == string(entity.KindOffer):
+		return entity.OfferTag(words[1]), nil
 	case len(words) == 1 && entity.IsValidMachine(words[0]):
 		return entity.MachineTag(words[0]), nil
 	case len(words) == 1 && st.isStorage(ctx, words[0]):
@@ -71,4 +74,25 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 // Unsettled returns the tags of the entities that Explain has reasons for: those that are Dying, Dead or not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 	return explain.Unsettled(st.db)
+}
+
+// Status reads the full status of the model: see modelstatus.Read. MatchStatus selects from it.
+func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
+	return modelstatus.Read(st.db)
+}
+
+// MatchStatus removes from a status what matches none of the patterns: see modelstatus.Match.
+func MatchStatus(s *entity.ModelStatus, patterns []string) error {
+	return modelstatus.Match(s, patterns)
+}
+
+// StatusHistory returns the statuses that a unit or machine has had: see modelstatus.History.
+func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string,
+	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
+	return modelstatus.History(st.db, kind, id, filter)
+}
+
+// GoalState returns the units of the unit's service, and those that it is related to: see modelstatus.GoalState.
+func (u *Unit) GoalState(ctx context.Context) (entity.GoalState, error) {
+	return modelstatus.GoalState(u.st.db, u.doc)
 }

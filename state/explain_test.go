@@ -33,6 +33,34 @@ func (w *world) checkExplain(name string, lines ...string) entity.Explanation {
 	return e
 }
 
+// A machine that has to be in spaces, and a unit that is outside of those to which it was bound by force, say so, and who
+// demands that.
+func TestExplainNamesSpaces(t *testing.T) {
+	w := newWorld(t)
+	nets := w.st.Settings().Networks()
+	w.ok(nets.Reload(w.ctx, []entity.Subnet{{CIDR: "10.0.0.0/16"}, {CIDR: "10.1.0.0/16"}}))
+	w.ok(nets.AddSpace(w.ctx, "db", []string{"10.1.0.0/16"}))
+	w.ok(nets.AddSpace(w.ctx, "dmz", nil))
+	w.deploy("mysql", statetest.MySQL, 0)
+	w.ok(mustService(w, "mysql").SetConstraints(w.ctx, statetest.Constraints("spaces=^dmz")))
+	w.ok(mustService(w, "mysql").Bind(w.ctx, map[string]string{"": "db"}, false))
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	const needs = `; it must have no address in space "dmz" (its constraints), an address in space "db" (bindings of service "mysql")`
+	w.checkExplain("0", "machine 0 has no instance: the provisioner must start one"+needs)
+	m, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no bridge"}))
+	w.checkExplain("mysql/0", `the agent of unit "mysql/0" has not come up: the agent of machine 0 must start it`,
+		" machine 0: no bridge"+needs)
+	w.ok(w.provisioned("0").Observe(w.ctx, entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.2"}}, "running"))
+	w.started("mysql/0")
+	e := w.checkExplain("mysql/0", `machine 0 of unit "mysql/0" has no address in space "db", to which service "mysql" is bound: the unit uses another one`)
+	if !strings.Contains(e.Reasons[0].Hint, "juju bind mysql SPACE") {
+		t.Errorf("the hint is %q", e.Reasons[0].Hint)
+	}
+}
+
 // A machine whose instance the cloud has stopped can't act, and neither can its units.
 func TestExplainNamesInstancesThatDoNotRun(t *testing.T) {
 	w := newWorld(t)
@@ -399,5 +427,14 @@ func TestStartedAgents(t *testing.T) {
 		if got := list(test.of); got != test.want {
 			t.Errorf("%v: got %s, want %s", test.of, got, test.want)
 		}
+	}
+}
+
+// What is no entity's name, because it has too few words or too many, is refused as such.
+func TestFindEntityRefusesWhatIsNoName(t *testing.T) {
+	w := newWorld(t)
+	for _, words := range [][]string{{}, {""}, {"mysql wordpress riak"}, {"mysql", "wordpress", "riak"}} {
+		_, err := w.st.FindEntity(w.ctx, words...)
+		w.refused(err, entity.Invalid, "unrecognized entity")
 	}
 }

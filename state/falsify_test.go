@@ -12,6 +12,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 )
@@ -106,11 +107,9 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 		change(with(func(o *txn.Op) { o.Assert, o.Insert = txn.DocMissing, doc }))
 		return func() { change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true })) }
 	}
-	var doc bson.M
+	var doc bson.D // in order: a document that is part of another one is compared as a whole
 	s.ok(db.Get(op.C, op.Id, &doc, op.C))
-	for _, own := range append(slices.Clone(mongo.TxnFields), "_id") {
-		delete(doc, own)
-	}
+	doc = slices.DeleteFunc(doc, func(e bson.DocElem) bool { return e.Name == "_id" || slices.Contains(mongo.TxnFields, e.Name) })
 	if fact == there {
 		change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true }))
 		return func() { change(with(func(o *txn.Op) { o.Assert, o.Insert = txn.DocMissing, doc })) }
@@ -138,13 +137,16 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 }
 
 // lookup returns the value of a field, whose name may lead into documents: "config.key".
-func lookup(doc bson.M, field string) (value any, there bool) {
+func lookup(doc bson.D, field string) (value any, there bool) {
 	first, rest, nested := strings.Cut(field, ".")
-	value, there = doc[first]
-	if !nested || !there {
-		return value, there
+	i := slices.IndexFunc(doc, func(e bson.DocElem) bool { return e.Name == first })
+	if i < 0 {
+		return nil, false
 	}
-	inner, ok := value.(bson.M)
+	if !nested {
+		return doc[i].Value, true
+	}
+	inner, ok := doc[i].Value.(bson.D)
 	if !ok {
 		return nil, false
 	}
@@ -189,6 +191,8 @@ func other(c bson.DocElem) (field string, value any) {
 		return c.Name, v.Add(time.Hour)
 	case []string:
 		return c.Name, append(slices.Clone(v), "another")
+	case []modeldb.Binding:
+		return c.Name, append(slices.Clone(v), modeldb.Binding{Endpoint: "another", Space: "9"})
 	case bson.D: // a whole document
 		field, value := other(v[0])
 		return c.Name, append(bson.D{{field, value}}, v[1:]...)

@@ -99,6 +99,7 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 		t.Fatalf("the victim was not killed: %v\n%s", err, out)
 	}
 	s := &scene{stage: st, fs: vfs.Default, dir: filepath.Join(dir, "store")}
+	s.later.Store(r.later)
 	s.open(t, nil)
 	defer func() { s.close() }()
 	_, notTold := os.Stat(filepath.Join(dir, answered))

@@ -42,6 +42,16 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	return u.st.leadership().BlockUntilReleased(ctx, u.doc.Service)
 }
 
+// Leader returns the unit that leads the service, "" while none does.
+func (s *Service) Leader(ctx context.Context) (string, error) {
+	var doc modeldb.Leader
+	err := s.st.db.Get(modeldb.LeadersC, s.doc.Name, &doc, "leader of the service")
+	if entity.IsNotFound(err) {
+		return "", nil // none has led it yet
+	}
+	return doc.Holder, err
+}
+
 // Writes reserved for the leader: each transaction asserts the epoch of its claim.
 
 // LeaderSettings returns the settings that leaders have set for all units of the unit's service.
@@ -102,20 +112,31 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	return all, err
 }
 
-// SetWorkloadVersion records the version of the unit's workload, which status shows for its service.
+// SetWorkloadVersion records the version of the unit's workload, which is its service's too until another unit says one.
 func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 	return u.st.change(ctx, func(o *ops) error {
-		key := modeldb.ServiceKey(u.doc.Service)
-		was, err := u.st.db.StatusDoc(key)
-		if err != nil {
-			return err
+		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
+		same := true
+		// Not in the service's document: changes to that wake the agents of all its units.
+		for _, key := range []string{modeldb.WorkloadKey(u.doc.Name), modeldb.ServiceKey(u.doc.Service)} {
+			was, err := u.st.db.StatusDoc(key)
+			if err != nil {
+				return err
+			}
+			if was.Version == version {
+				continue
+			}
+			same = false
+			if said := was; was.Unset {
+				said.Version = version
+				o.ReplaceStatus(was, said, nil)
+			} else {
+				o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{{"version", version}}}})
+			}
 		}
-		if was.Version == version {
+		if same {
 			return mongo.ErrNothing
 		}
-		// Not in the service's document: changes to that wake the agents of all its units.
-		o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{{"version", version}}}})
-		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		return nil
 	})
 }

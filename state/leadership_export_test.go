@@ -17,15 +17,26 @@ func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) erro
 		if err := leadership.Assert(u.st.db, o.Ops, u.doc, epoch); err != nil {
 			return err
 		}
-		if _, err := u.st.LeadersText(u.doc.Service); entity.IsNotFound(err) {
-			o.Insert(ledC, u.doc.Service, bson.D{{"text", text}})
-		} else if err != nil {
-			return err
-		} else {
-			o.Update(ledC, u.doc.Service, modeltxn.Exists, bson.D{{"$set", bson.D{{"text", text}}}})
-		}
-		return nil
+		return u.st.writeText(o, u.doc.Service, text)
 	})
+}
+
+// WriteText writes a text that anyone can write whom ctx does not fence off.
+func (st *State) WriteText(ctx context.Context, service, text string) error {
+	return st.change(ctx, func(o *ops) error { return st.writeText(o, service, text) })
+}
+
+func (st *State) writeText(o *ops, service, text string) error {
+	_, err := st.LeadersText(service)
+	switch {
+	case entity.IsNotFound(err):
+		o.Insert(ledC, service, bson.D{{"text", text}})
+	case err != nil:
+		return err
+	default:
+		o.Update(ledC, service, modeltxn.Exists, bson.D{{"$set", bson.D{{"text", text}}}})
+	}
+	return nil
 }
 
 const ledC = "led"

@@ -123,7 +123,8 @@ func TestTheLeaderSetsTheStatusOfTheService(t *testing.T) {
 	w.refused(err, entity.LeadershipRefused, "is not the leader")
 }
 
-// Any unit sets the version of the workload. It does not wake the agents of the others.
+// Each unit says the version of its workload, and the last one that of its service. It does not wake the agents of the
+// others.
 func TestWorkloadVersion(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -134,8 +135,16 @@ func TestWorkloadVersion(t *testing.T) {
 	}
 	w.ok(w.unit("mysql/0").SetServiceStatus(w.ctx, 1, entity.Status{Status: entity.StatusActive}))
 	w.ok(w.unit("mysql/0").SetWorkloadVersion(w.ctx, "8.1"))
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive}))
 	s := w.status("mysql").Services[0]
 	if s.WorkloadVersion != "8.1" || s.Status.Status != entity.StatusActive {
 		t.Errorf("status shows %q, %+v", s.WorkloadVersion, s.Status)
+	}
+	if s.Units[0].WorkloadVersion != "8.1" || s.Units[1].WorkloadVersion != "8.0" {
+		t.Errorf("the units have %q and %q", s.Units[0].WorkloadVersion, s.Units[1].WorkloadVersion)
+	}
+	w.ok(w.unit("mysql/1").SetWorkloadVersion(w.ctx, "8.1"))
+	if got := w.status("mysql").Services[0].Units[1].WorkloadVersion; got != "8.1" {
+		t.Errorf("the unit has %q, as its service has", got)
 	}
 }

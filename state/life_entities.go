@@ -85,6 +85,10 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 		return st.Storage(ctx, name)
 	case lifecycle.Attachment:
 		return st.attachment(modeldb.ParseAttachment(name))
+	case lifecycle.Offer:
+		return st.CrossModel().Offer(ctx, name)
+	case lifecycle.Remote:
+		return st.CrossModel().Remote(ctx, name)
 	case lifecycle.Relation:
 		id, err := strconv.Atoi(name)
 		if err != nil {
@@ -110,8 +114,12 @@ func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([
 		return asLiving(st.machines(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Service:
 		return asLiving(st.services(modeldb.SourcesQuery(ref, name)))
+	case lifecycle.Offer:
+		return asLiving(st.offers(modeldb.SourcesQuery(ref, name)))
+	case lifecycle.Remote:
+		return asLiving(st.remotes(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Relation:
-		return asLiving(st.relationsOf(name))
+		return asLiving(st.relationsBy(ref, name))
 	case lifecycle.Storage:
 		return asLiving(st.storages(modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Attachment:

@@ -88,6 +88,9 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 }
 
 func (st *State) leaveByForce(ctx context.Context, s modeldb.Scope) error {
+	if s.Remote != "" {
+		return st.leaveRemote(ctx, s, lifecycle.Cleaner)
+	}
 	u, err := st.Unit(ctx, s.Unit)
 	if entity.IsNotFound(err) {
 		return nil // a unit leaves its scopes before it is removed

@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 	"juju/state/limits"
 	"juju/state/mongo"
 )
@@ -170,6 +171,9 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if doc.Series == "" {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Specify one: --series SERIES")
 		}
+		if _, _, err := networks.Demand(st.db, o.Ops, demands); err != nil {
+			return err
+		}
 		o.assertModelAs(model)
 		if p.Container == "" {
 			doc.ID, err = st.keptMachineID(ctx, &id)
@@ -303,10 +307,6 @@ func (st *State) addMachineOps(o *ops, doc modeldb.Machine, c constraints.Value)
 	o.keepConstraints(modeldb.MachineKey(doc.ID), c)
 }
 
-// ManagerNonce is the nonce and the instance id of machine 0 of the controller's model. It is started by bootstrap, and
-// ignored by the provisioner; its agent is jujud itself.
-const ManagerNonce = "controller"
-
 // AddManager adds machine 0, the controller's own, to the controller's model, unless it exists.
 func AddManager(ctx context.Context, st *State, series string) error {
 	if _, err := st.Machine(ctx, "0"); !entity.IsNotFound(err) {
@@ -322,7 +322,7 @@ func AddManager(ctx context.Context, st *State, series string) error {
 		}
 		o.AssertModelAlive()
 		st.addMachineOps(o, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
-			InstanceID: ManagerNonce, Nonce: ManagerNonce}, constraints.Value{})
+			InstanceID: entity.BootstrapInstance, Nonce: entity.BootstrapInstance}, constraints.Value{})
 		return nil
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A machine's group are the others with units of its services, among them those on its containers.
+// A machine's group are the others with units of its services, among them those on its containers; of a controller's
+// machine, those of the other controllers.
 func TestDistributionGroup(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2) // on 0 and 1
@@ -22,7 +23,12 @@ func TestDistributionGroup(t *testing.T) {
 	w.ok(err)
 	empty, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
-	for id, want := range map[string]string{"0": "1", "1": "0 2 3", "2": "1/lxd/0 3", "1/lxd/0": "2 3", empty.ID(): ""} {
+	for range 2 {
+		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Jobs: []string{"JobManageEnviron"}})
+		w.ok(err)
+	}
+	for id, want := range map[string]string{"0": "1", "1": "0 2 3", "2": "1/lxd/0 3", "1/lxd/0": "2 3", empty.ID(): "",
+		"5": "6", "6": "5"} {
 		group, err := w.machine(id).DistributionGroup(w.ctx)
 		w.ok(err)
 		if got := strings.Join(group, " "); got != want {

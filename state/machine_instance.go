@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 	"juju/state/internal/ports"
 	"juju/state/mongo"
 )
@@ -47,6 +48,31 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
+	}
+	return nil
+}
+
+// RunRestored records that the machine, whose controller was on an instance of the cloud, has the controller that was
+// restored from a backup, as if bootstrap had started it. It does nothing if bootstrap has. The error is Invalid if the
+// machine runs no controller.
+func (m *Machine) RunRestored(ctx context.Context) error {
+	err := m.st.change(ctx, func(o *ops) error {
+		if err := m.refresh(ctx); err != nil {
+			return err
+		}
+		switch {
+		case m.doc.Life != entity.Alive || !m.IsManager():
+			return entity.Errorf(entity.Invalid, "it runs no controller")
+		case m.doc.InstanceID == entity.BootstrapInstance:
+			return mongo.ErrNothing
+		}
+		o.Update(modeldb.MachinesC, m.doc.ID, bson.D{{"life", entity.Alive}, {"jobs", modeldb.JobManageModel}},
+			bson.D{{"$set", bson.D{{"instance", entity.BootstrapInstance}, {"nonce", entity.BootstrapInstance}}}})
+		o.DropStatus(modeldb.InstanceKey(m.doc.ID))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot make machine %s that of the restored controller: %w", m.doc.ID, err)
 	}
 	return nil
 }
@@ -141,6 +167,9 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 		if constraints == nil {
 			return nil
 		}
+		if _, _, err := networks.Demand(m.st.db, o.Ops, *constraints); err != nil {
+			return err
+		}
 		return m.st.constraintsOps(o, key, *constraints)
 	})
 	if err != nil {
@@ -170,30 +199,6 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		}
 	}
 	return failed, nil
-}
-
-// A wanted has the fields of a machine whose changes wake the provisioner.
-type wanted struct {
-	ID      string      `bson:"_id"`
-	Life    entity.Life `bson:"life"`
-	Retries int         `bson:"retries,omitempty"`
-}
-
-// wanted reads these fields of the machines with these ids that exist, or of all if ids is nil.
-func (st *State) wanted(ids []string) (map[string]wanted, error) {
-	var query bson.D
-	if ids != nil {
-		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
-	}
-	var docs []wanted
-	if err := st.db.All(modeldb.MachinesC, query, &docs); err != nil {
-		return nil, err
-	}
-	all := make(map[string]wanted, len(docs))
-	for _, d := range docs {
-		all[d.ID] = d
-	}
-	return all, nil
 }
 
 // SetInstanceStatus records what the cloud last reported about the machine's instance. The data of an error may have a

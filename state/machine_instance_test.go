@@ -166,3 +166,15 @@ func TestRetryProvisioningWithConstraints(t *testing.T) {
 	w.ok(w.machine("0").Destroy(w.ctx, entity.Destruction{}))
 	w.empty()
 }
+
+// Of two provisioners that have started an instance for one machine, only the first is heard.
+func TestAMachineHasOneInstance(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	w.st.Before(func() { w.provisioned("0") })
+	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}), entity.Invalid, "already set")
+	if got := w.machine("0").InstanceID(); got != "i-0" {
+		t.Errorf("the instance is %q", got)
+	}
+}

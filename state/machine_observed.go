@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 	"juju/state/mongo"
 )
 
@@ -141,35 +143,117 @@ func (m *Machine) hosted() ([]*Unit, error) {
 	return append(principals, subordinates...), err
 }
 
-// moveOps publishes the machine's new address in its units' relations, except where the charm has set another address.
+// addressing returns the function that chooses the address which the unit uses at an endpoint, of those that its machine
+// has; "" if that has none.
+func (u *Unit) addressing() (func(endpoint string, addresses []string) string, error) {
+	service, err := u.st.db.Service(u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := u.st.db.Networks()
+	return func(endpoint string, addresses []string) string {
+		address, _ := networks.AddressFor(doc, service, endpoint, addresses)
+		return address
+	}, err
+}
+
+// moveOps publishes the machine's new addresses in its units' relations, except where the charm has set another address.
 func (m *Machine) moveOps(o *ops, addresses []string) error {
-	was := m.doc.Address()
-	if was == "" || len(addresses) == 0 || addresses[0] == was {
+	was := m.doc.Addresses
+	if len(was) == 0 && m.doc.LostAddress != "" {
+		was = []string{m.doc.LostAddress}
+	}
+	if len(was) == 0 || len(addresses) == 0 || slices.Equal(was, addresses) {
 		return nil
 	}
 	units, err := m.hosted()
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(units))
-	for i, u := range units {
-		names[i] = u.doc.Name
+	for _, u := range units {
+		at, err := u.addressing()
+		if err != nil {
+			return err
+		}
+		old := func(endpoint string) []string { return []string{at(endpoint, was)} }
+		if err := u.publishOps(o, addresses, at, old); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// republish publishes the addresses to which the units of a service are bound now in place of others of their machines.
+func (st *State) republish(ctx context.Context, service string) error {
+	names, err := st.db.IDs(modeldb.UnitsC, bson.D{{"service", service}})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err := st.change(ctx, func(o *ops) error {
+			u, err := st.Unit(ctx, name)
+			if err != nil {
+				return err
+			}
+			m, err := u.machine(ctx)
+			if err != nil || len(m.Addresses) == 0 {
+				return cmp.Or(err, mongo.ErrNothing)
+			}
+			at, err := u.addressing()
+			if err != nil {
+				return err
+			}
+			if err := u.publishOps(o, m.Addresses, at, func(string) []string { return m.Addresses }); err != nil {
+				return err
+			}
+			if o.Len() == 0 {
+				return mongo.ErrNothing
+			}
+			return nil
+		})
+		if err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishOps publishes the unit's addresses in its relations, as at chooses them, where it has published one of those that
+// old returns for the endpoint, and not what the charm has set.
+func (u *Unit) publishOps(
+	o *ops, addresses []string, at func(endpoint string, addresses []string) string, old func(endpoint string) []string,
+) error {
 	var scopes []modeldb.Scope
-	if err := m.st.db.All(modeldb.ScopesC, bson.D{{"unit", bson.D{{"$in", names}}}}, &scopes); err != nil {
+	if err := u.st.db.All(modeldb.ScopesC, bson.D{{"unit", u.doc.Name}}, &scopes); err != nil {
 		return err
 	}
 	for _, s := range scopes {
 		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
-		settings, err := m.st.db.Settings(key)
+		settings, err := u.st.db.Settings(key)
 		if entity.IsNotFound(err) {
 			continue // the scope was left meanwhile
 		} else if err != nil {
 			return err
 		}
-		if change := moved(settings.Settings, was, addresses[0]); len(change) > 0 {
-			change = append(change, bson.DocElem{Name: "$inc", Value: bson.D{{"version", 1}}})
-			o.Update(modeldb.SettingsC, key, bson.D{{"version", settings.Version}}, change)
+		relation, err := u.st.db.RelationByID(s.Relation)
+		if entity.IsNotFound(err) {
+			continue // as above
+		} else if err != nil {
+			return err
+		}
+		endpoint := ""
+		for _, end := range relation.Endpoints {
+			if end.Service == u.doc.Service && end.Role == s.Role {
+				endpoint = end.Name
+			}
+		}
+		now := at(endpoint, addresses)
+		for _, a := range old(endpoint) {
+			if change := moved(settings.Settings, a, now); a != now && len(change) > 0 {
+				change = append(change, bson.DocElem{Name: "$inc", Value: bson.D{{"version", 1}}})
+				o.Update(modeldb.SettingsC, key, bson.D{{"version", settings.Version}}, change)
+				break
+			}
 		}
 	}
 	return nil

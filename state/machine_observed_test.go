@@ -134,3 +134,28 @@ func TestAChangedAddressReachesTheUnitsOfTheMachine(t *testing.T) {
 		t.Errorf("the unit has address %q", info.PrivateAddress)
 	}
 }
+
+// The history has what the cloud says when that changes, not each time that it is asked.
+func TestHistoryOfWhatTheCloudSays(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	m, in := w.provisioned("0"), entity.Instance{ID: "i-0", Nonce: "n"}
+	for _, status := range []string{"running", "stopped", "stopped", "", "running", "running"} {
+		w.ok(m.Observe(w.ctx, in, status))
+	}
+	got := w.history(entity.HistoryMachine, "0", entity.HistoryFilter{})
+	if want := []string{"juju-machine pending", "machine stopped", "machine running"}; !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+}
+
+// What the cloud says is recorded all or nothing if the conversation with the store breaks off, also while the relations
+// are read in which the machine's units publish its new address.
+func TestAReportThatIsCutOffIsNotRecorded(t *testing.T) {
+	st := sharedStage(t)
+	m := mutators[slices.IndexFunc(mutators, func(m mutator) bool { return m.name == "Machine.Observe" })]
+	r := m.record(t, st)
+	for n := range m.reads(t, st) {
+		m.cutAt(t, st, r, point{n + 1, false}, false)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 )
 
 // A place is where a new unit is placed: an existing machine, a new machine or a new container.
@@ -22,6 +23,7 @@ type place struct {
 	machine   string // its id; "" until it has one
 	isNew     bool   // a machine that is added for the unit
 	clean     *clean // the machine, if it was chosen because it never had a unit
+	keeps     bson.D // asserts the addresses by which an existing machine meets the service's demands for spaces
 	placement string // of a new machine, for the cloud
 	container string // the type of a new container
 	on        string // the machine that the user wants the container on; "" for a new one
@@ -59,15 +61,19 @@ func checkUnits(n int, placement, attach []string) error {
 		"Give each unit at most one placement, or ask for more units: -n %d", len(placement))
 }
 
-// places finds a place for each of n units. It reuses the ids of the last attempt's places.
+// places finds a place for each of n units, on machines that meet the demand for spaces. It reuses the ids of the last
+// attempt's places.
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
-	constraints constraints.Value) ([]place, error) {
+	constraints constraints.Value, want demand) ([]place, error) {
 	var all []place
 	var taken []string
 	for i, text := range placement {
 		p, err := parsePlace(text)
 		if err == nil {
 			err = s.st.checkPlace(ctx, p, s.doc.Name, s.doc.Series)
+		}
+		if err == nil && p.machine != "" {
+			p.keeps, err = want.check(s, p.machine)
 		}
 		if err != nil {
 			return nil, err
@@ -79,7 +85,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 		taken = append(taken, p.machine, p.on)
 	}
 	if len(all) < n {
-		clean, err := s.cleanMachines(ctx, constraints, taken)
+		clean, err := s.cleanMachines(ctx, constraints, want, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +93,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 			return nil, err
 		}
 		for _, c := range clean {
-			all = append(all, place{machine: c.doc.ID, clean: &c})
+			all = append(all, place{machine: c.doc.ID, clean: &c, keeps: want.keeps(c.doc)})
 		}
 	}
 	for len(all) < n {
@@ -163,6 +169,50 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 	return nil
 }
 
+// A demand is what a service's constraints and bindings demand of its machines.
+type demand struct {
+	entity.MachineSpaces
+	networks modeldb.Networks
+}
+
+// check returns what the placement of a unit of a service on a machine asserts, or an error if the machine is known not to
+// meet the demand.
+func (d demand) check(s *Service, machine string) (bson.D, error) {
+	if d.IsEmpty() {
+		return nil, nil
+	}
+	m, err := s.st.db.Machine(machine)
+	if why := networks.Misses(d.networks, d.MachineSpaces, m.Addresses); err == nil && why != "" {
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to machine %s: %s", s.doc.Name, machine, why),
+			"To see to what the service is bound, and its constraints: juju show-application %s, juju constraints %[1]s", s.doc.Name)
+	}
+	return d.keeps(m), err
+}
+
+// keeps asserts that a machine has the same addresses as when it was read.
+func (d demand) keeps(m modeldb.Machine) bson.D {
+	switch {
+	case d.IsEmpty():
+		return nil
+	case len(m.Addresses) == 0:
+		return bson.D{{"addresses", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"addresses", m.Addresses}}
+}
+
+// suits reports whether a machine that never had a unit, and was requested with the constraints own, meets the demand. One
+// that has no addresses yet gets those that it was requested to have.
+func (d demand) suits(m modeldb.Machine, own constraints.Value) bool {
+	if len(m.Addresses) > 0 || d.IsEmpty() {
+		return networks.Misses(d.networks, d.MachineSpaces, m.Addresses) == ""
+	}
+	in, out := own.Spaces()
+	has := func(all []entity.Space, names []string) bool {
+		return !slices.ContainsFunc(all, func(s entity.Space) bool { return !slices.Contains(names, s.Name) })
+	}
+	return has(d.In, in) && has(d.Out, out)
+}
+
 // placeOps adds the machine or container, or asserts that the machine can host a unit.
 func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series string,
 	constraints constraints.Value) error {
@@ -180,8 +230,9 @@ func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *p
 	}
 	assert := modeltxn.IsAlive
 	if p.clean != nil {
-		assert = p.clean.asRead(o, constraints)
+		assert = p.clean.asRead(o, constraints, len(p.keeps) > 0)
 	}
+	assert = append(slices.Clone(assert), p.keeps...)
 	o.Update(modeldb.MachinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 	return nil
 }
@@ -196,7 +247,7 @@ type clean struct {
 // cleanMachines returns the machines that never had a unit and suit the service, except those taken, containers, which
 // were added for a specific placement, and machines in error, which may never start. State does not know whether the
 // agent of a started machine is connected.
-func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, taken []string) ([]clean, error) {
+func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, spaces demand, taken []string) ([]clean, error) {
 	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
 		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
 		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
@@ -214,7 +265,7 @@ func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, tak
 		if err != nil {
 			return nil, err
 		}
-		if said[key].Status != entity.StatusError && want.MetBy(m.doc.KnownHardware(), has) {
+		if said[key].Status != entity.StatusError && want.MetBy(m.doc.KnownHardware(), has) && spaces.suits(m.doc, has) {
 			all = append(all, clean{m.doc, said[key], own[key]})
 		}
 	}
@@ -262,16 +313,16 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 // zone returns the machine's zone, "" if unknown.
 func (c clean) zone() string { return c.doc.KnownHardware().Zone }
 
-// asRead returns what a unit with these constraints asserts about the machine's document, and adds the other assertions:
-// that the machine still has no unit and has not changed since it was chosen.
-func (c clean) asRead(o *ops, demands constraints.Value) bson.D {
+// asRead returns what a unit with these constraints, or bound to a space, asserts about the machine's document, and adds the
+// other assertions: that the machine still has no unit and has not changed since it was chosen.
+func (c clean) asRead(o *ops, demands constraints.Value, bound bool) bson.D {
 	assert := bson.D{{"life", entity.Alive}, {"clean", true}}
 	if c.said.Unset {
 		o.Assert(modeldb.StatusesC, c.said.ID, txn.DocMissing)
 	} else {
 		o.Assert(modeldb.StatusesC, c.said.ID, bson.D{{"status", bson.D{{"$ne", entity.StatusError}}}})
 	}
-	if demands.IsEmpty() {
+	if demands.IsEmpty() && !bound {
 		return assert
 	}
 	key := modeldb.MachineKey(c.doc.ID)
@@ -286,8 +337,40 @@ func (c clean) asRead(o *ops, demands constraints.Value) bson.D {
 	return assert
 }
 
+// Spaces returns the spaces that its constraints, and the bindings of the services with units on it, demand of the machine's
+// instance. The error is entity.Invalid if the model lacks one of them.
+func (m *Machine) Spaces(ctx context.Context) (entity.MachineSpaces, error) {
+	text, err := m.st.db.Constraints(modeldb.MachineKey(m.doc.ID))
+	if err != nil {
+		return entity.MachineSpaces{}, err
+	}
+	own, err := constraints.Parse(text)
+	if err != nil {
+		return entity.MachineSpaces{}, err
+	}
+	units, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+	if err != nil {
+		return entity.MachineSpaces{}, err
+	}
+	names := mapped(units, func(u *Unit) string { return u.doc.Service })
+	services, err := m.st.db.Services(bson.D{{"_id", bson.D{{"$in", notNil(names)}}}})
+	if err != nil {
+		return entity.MachineSpaces{}, err
+	}
+	doc, err := m.st.db.Networks()
+	if err != nil {
+		return entity.MachineSpaces{}, err
+	}
+	want, err := networks.DemandsOf(doc, own, services...)
+	if entity.IsNotFound(err) { // to the caller, what is not found would be the machine
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "%v", err), "%s", entity.Hint(err))
+	}
+	return want, err
+}
+
 // DistributionGroup returns the other machines with units of the services that have units on the machine or its
-// containers. The provisioner distributes them across the cloud's zones.
+// containers, and for a controller's machine those of the other controllers. The provisioner distributes them across the
+// cloud's zones.
 func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 	containers, err := m.containers()
 	if err != nil {
@@ -310,6 +393,13 @@ func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 	for _, u := range all {
 		if u.doc.Machine != "" {
 			group = append(group, u.doc.Machine)
+		}
+	}
+	if err == nil && m.IsManager() {
+		var managers []modeldb.Machine
+		err = m.st.db.All(modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"_id", bson.D{{"$ne", m.doc.ID}}}}, &managers)
+		for _, other := range managers {
+			group = append(group, other.ID)
 		}
 	}
 	slices.SortFunc(group, entity.CompareNatural)

@@ -8,13 +8,24 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/annotations"
+	"juju/state/internal/blocks"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/networks"
 	"juju/state/lifecycle"
-	"juju/state/watcher"
 )
 
 // ControllerModel is the name of the model that holds the controller's machines.
 const ControllerModel = modeldb.ControllerModel
+
+// Annotations returns the model's annotations.
+func (st *State) Annotations() annotations.Annotations { return annotations.Of(st.db) }
+
+// Blocks returns the model's blocks.
+func (st *State) Blocks() blocks.Blocks { return blocks.Of(st.db) }
+
+// Networks returns the model's spaces, and the subnets of its cloud.
+func (s Settings) Networks() networks.Networks { return networks.Of(s.st.db) }
 
 // Life returns the model's current life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
@@ -45,7 +56,7 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 			late, err = m.releaseOps(o, d)
 			return true, err
 		}
-		n, err := st.PersistentStorage(ctx)
+		n, err := st.Provisioning().PersistentStorage(ctx)
 		if err == nil && n > 0 {
 			err = entity.HasStorage("model", st.db.Name, n, 0)
 		}
@@ -139,10 +150,4 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 		}
 	}
 	return entity.Errorf(entity.InUse, "model not empty, found %s", strings.Join(found, ", "))
-}
-
-// End fires when the model may have become Dying, or empty.
-func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC), watcher.Collection(modeldb.MachinesC),
-		watcher.Collection(modeldb.ServicesC), watcher.Collection(modeldb.StorageC)), nil
 }

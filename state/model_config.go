@@ -13,7 +13,6 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/modelconfig"
 	"juju/state/mongo"
-	"juju/state/watcher"
 )
 
 // ParseModelConfig converts a user's settings to their stored form.
@@ -45,6 +44,20 @@ func (st *State) Settings() Settings { return Settings{st} }
 func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
 	doc, err := s.st.db.Model()
 	return doc.Settings(), err
+}
+
+// Sequences returns the next number of each sequence by which the model numbers what it has.
+func (s Settings) Sequences(ctx context.Context) (map[string]int, error) {
+	var docs []struct {
+		Name    string `bson:"_id"`
+		Counter int    `bson:"counter"`
+	}
+	err := s.st.db.All(modeldb.SequenceC, nil, &docs)
+	next := map[string]int{}
+	for _, d := range docs {
+		next[d.Name] = d.Counter
+	}
+	return next, err
 }
 
 // SetConfig changes settings of the model atomically. The values in set are as users write them; the keys in reset are
@@ -179,11 +192,6 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 	})
 }
 
-// ModelConfig fires when a setting of the model may have changed.
-func (w Watches) ModelConfig(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
-}
-
 // Binaries returns the binaries that the model's agents should run; none if they run what the controller had when they
 // were started.
 func (s Settings) Binaries(ctx context.Context) (entity.Binaries, error) {
@@ -222,9 +230,4 @@ func (s Settings) SetBinaries(ctx context.Context, to entity.Binaries) error {
 		return fmt.Errorf("cannot upgrade model %q to %s: %w", s.st.db.Name, to.Version, err)
 	}
 	return nil
-}
-
-// Binaries fires when the binaries that agents should run may have changed.
-func (w Watches) Binaries(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }

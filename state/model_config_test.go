@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"maps"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,9 +67,17 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 		{map[string]string{"default-series": ""}, nil, cannot + `default-series: expected a value, got ""`},
 		{map[string]string{"provisioner-harvest-mode": "all"}, []string{"provisioner-harvest-mode"},
 			`cannot set and reset key "provisioner-harvest-mode" simultaneously`},
+		{map[string]string{"ssh-allow": "10.0.0.0/8"}, nil,
+			cannot + `model config key "ssh-allow" is not supported: SSH (22/tcp) of a model's machines can be reached from everywhere`},
 		{nil, []string{"provisioner-harvest-mode", "nothing"}, cannot + `unknown model config key "nothing"`},
 	} {
 		w.refused(w.st.Settings().SetConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
+	}
+	for key, instead := range map[string]string{"ssh-allow": "filter port 22", "saas-ingress-allow": "juju expose SERVICE --to-cidrs"} {
+		err := w.st.Settings().SetConfig(w.ctx, map[string]string{key: "10.0.0.0/8"}, nil)
+		if !strings.Contains(entity.Hint(err), instead) {
+			w.Errorf("%s: the hint is %q", key, entity.Hint(err))
+		}
 	}
 	w.checkConfig(w.st, set)
 

@@ -58,6 +58,49 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	}
 }
 
+func TestTrustIsASettingOfTheService(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", "options: {title: {type: string}, trust: {type: string}}")
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
+	w.ok(err)
+	is := func(trusted, isSet bool) (version int64) {
+		w.Helper()
+		if got, given, err := s.Trust(w.ctx); err != nil || got != trusted || given != isSet {
+			w.Errorf("trusted %v, set %v, %v; want %v, %v", got, given, err, trusted, isSet)
+		}
+		info, err := w.unit("mysql/0").Info(w.ctx)
+		w.ok(err)
+		return info.ConfigVersion
+	}
+	before := is(false, false)
+	w.refused(s.SetConfig(w.ctx, map[string]any{"trust": "perhaps"}), entity.Invalid, `option "trust" expected bool`)
+	w.ok(s.SetConfig(w.ctx, map[string]any{"trust": true, "title": "x"}))
+	if is(true, true) == before {
+		t.Error("trust made no new version: hooks do not learn of it")
+	}
+	config, err := s.EffectiveConfig(w.ctx, url)
+	w.ok(err)
+	if config["title"] != "x" || config["trust"] != nil {
+		t.Errorf("the charm's settings are %v", config)
+	}
+	_, err = s.SetCharm(w.ctx, state.SetCharmParams{URL: statetest.Charm(t, w.st, statetest.MySQL)})
+	w.ok(err)
+	is(true, true)
+	w.ok(s.SetConfig(w.ctx, map[string]any{"trust": false}))
+	is(false, true)
+	w.ok(s.SetConfig(w.ctx, map[string]any{"trust": nil}))
+	is(false, false)
+	if _, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: url,
+		Config: map[string]any{"trust": true}}); err != nil {
+		t.Fatal(err)
+	}
+	s, err = w.st.Service(w.ctx, "other")
+	w.ok(err)
+	if trusted, _, err := s.Trust(w.ctx); err != nil || !trusted {
+		t.Errorf("deployed with trust: %v, %v", trusted, err)
+	}
+}
+
 func TestUnchangedSettingsWakeNoWatcher(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
@@ -99,9 +142,9 @@ func TestMachinePorts(t *testing.T) {
 	w.ok(open(b, tcp(80, 80)))
 	ports, err := a.OpenedPorts(w.ctx)
 	w.ok(err)
-	want := map[string][]entity.PortRange{
-		"mysql/0": {tcp(8000, 8010)},
-		"mysql/1": {tcp(80, 80), {From: 80, To: 80, Protocol: "udp"}},
+	want := map[string][]entity.EndpointPorts{
+		"mysql/0": {{PortRange: tcp(8000, 8010)}},
+		"mysql/1": {{PortRange: tcp(80, 80)}, {PortRange: entity.PortRange{From: 80, To: 80, Protocol: "udp"}}},
 	}
 	if !reflect.DeepEqual(ports, want) {
 		t.Errorf("open are %v, want %v", ports, want)

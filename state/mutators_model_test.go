@@ -1,6 +1,8 @@
 package state_test
 
 import (
+	"time"
+
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -66,6 +68,38 @@ func upgrades(url string, config map[string]any) func(*scene, *state.Service) er
 	}
 }
 
+func rollsOut(s *scene, x *state.Service) error {
+	_, err := x.SetCharm(s.ctx, state.SetCharmParams{URL: "local:jammy/mysql-1", Batch: 1, HealthTimeout: time.Minute})
+	return err
+}
+
+// rolling begins a rollout for mysql/0, and stopped stops it.
+func rolling(s *scene) {
+	adds(statetest.MySQL, "config.yaml", settable)(s)
+	s.ok(s.unit("mysql/0").SetCharm(s.ctx, charmOf("mysql")))
+	s.ok(rollsOut(s, s.service("mysql")))
+}
+
+func stopped(s *scene) {
+	rolling(s)
+	advanced(s)
+	late(s)
+	advanced(s)
+}
+
+func advanced(s *scene) { s.ok(advances(s, s.service("mysql"))) }
+func late(s *scene)     { s.later.Add(int64(time.Minute)) }
+
+func advances(s *scene, x *state.Service) error {
+	_, err := x.AdvanceRollout(s.ctx, noneLost)
+	return err
+}
+
+func reverts(s *scene, x *state.Service) error {
+	_, err := x.RevertRollout(s.ctx, 0, 0)
+	return err
+}
+
 func keeps(n int) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error { return x.SetMinUnits(s.ctx, n) }
 }
@@ -73,6 +107,8 @@ func keeps(n int) func(*scene, *state.Service) error {
 func keepsUnits(service string, n int) func(*scene) {
 	return func(s *scene) { s.ok(keeps(n)(s, s.service(service))) }
 }
+
+func exposed(s *scene) { s.ok(s.service("mysql").Expose(s.ctx, nil)) }
 
 func wantsMemory(service string) func(*scene) {
 	return func(s *scene) { s.ok(s.service(service).SetConstraints(s.ctx, statetest.Constraints("mem=2G"))) }
@@ -126,6 +162,9 @@ var serviceMutators = []mutator{
 			s.ok(m.SetStatus(s.ctx, entity.Status{Status: entity.StatusPending, Message: "starting"}))
 		}),
 	on("Service.SetConfig", "", theService("mysql"), configures("v")),
+	on("Service.SetConfig", "trust", theService("mysql"), func(s *scene, x *state.Service) error {
+		return x.SetConfig(s.ctx, map[string]any{"trust": true})
+	}),
 	on("Service.SetConfig", "reset", theService("mysql"), configures("", "a"), func(s *scene) {
 		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]any{"a": "1"}))
 	}),
@@ -133,12 +172,43 @@ var serviceMutators = []mutator{
 		adds(statetest.MySQL, "config.yaml", settable)),
 	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
 		adds(twoPeers)),
+	on("Service.SetCharm", "in batches", theService("mysql"), rollsOut, adds(statetest.MySQL, "config.yaml", settable)),
+	on("Service.SetCharm", "in place of a rollout that has stopped", theService("mysql"), upgrades("local:jammy/mysql-2", nil),
+		stopped, adds(statetest.MySQL, "config.yaml", settable)),
+	on("Service.AdvanceRollout", "", theService("mysql"), advances, rolling),
+	on("Service.AdvanceRollout", "reverting a unit in error", theService("mysql"), advances, rolling,
+		func(s *scene) {
+			advanced(s)
+			s.ok(s.unit("mysql/0").SetCharm(s.ctx, "local:jammy/mysql-1"))
+			s.ok(s.unit("mysql/0").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "hook failed"}))
+			s.ok(reverts(s, s.service("mysql")))
+		}),
+	on("Service.AdvanceRollout", "that stops", theService("mysql"), advances, rolling, advanced, late),
+	on("Service.AdvanceRollout", "that ends", theService("mysql"), advances, rolling, func(s *scene) {
+		s.ok(s.unit("mysql/0").SetCharm(s.ctx, "local:jammy/mysql-1"))
+	}),
+	on("Service.ResumeRollout", "", theService("mysql"), func(s *scene, x *state.Service) error {
+		return x.ResumeRollout(s.ctx, 0, 0)
+	}, stopped),
+	on("Service.RevertRollout", "", theService("mysql"), reverts, rolling),
+	on("Service.RevertRollout", "with a new peer relation", theService("riak"), reverts, adds(twoPeers), func(s *scene) {
+		_, err := s.service("riak").SetCharm(s.ctx, state.SetCharmParams{URL: "local:jammy/riak-1", Batch: 1, HealthTimeout: time.Minute})
+		s.ok(err)
+	}),
 	on("Service.SetConstraints", "", theService("mysql"),
 		func(s *scene, x *state.Service) error {
 			return x.SetConstraints(s.ctx, statetest.Constraints("mem=1G"))
 		}),
-	on("Service.SetExposed", "", theService("mysql"),
-		func(s *scene, x *state.Service) error { return x.SetExposed(s.ctx, true) }),
+	on("Service.Expose", "", theService("mysql"),
+		func(s *scene, x *state.Service) error { return x.Expose(s.ctx, nil) }),
+	on("Service.Expose", "an endpoint", theService("mysql"), func(s *scene, x *state.Service) error {
+		return x.Expose(s.ctx, entity.ExposedEndpoints{"server": {CIDRs: []string{"10.0.0.0/8"}}})
+	}),
+	on("Service.Unexpose", "", theService("mysql"),
+		func(s *scene, x *state.Service) error { return x.Unexpose(s.ctx) }, exposed),
+	on("Service.Bind", "", theService("idle"), bindTo(map[string]string{"server": "db"}), withSpaces),
+	on("Service.Bind", "back", theService("idle"), bindTo(map[string]string{"": "alpha"}), withSpaces,
+		func(s *scene) { s.ok(binds("idle", "db")(s)) }),
 	on("Service.SetMinUnits", "", theService("mysql"), keeps(3)),
 	on("Service.SetMinUnits", "another number", theService("mysql"), keeps(3), keepsUnits("mysql", 2)),
 	on("Service.SetMinUnits", "cleared", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),
@@ -262,6 +332,7 @@ var machineMutators = []mutator{
 	on("Machine.LoseInstance", "", theMachine("0"), loseInstance),
 	on("Machine.LoseInstance", "of an agent with a password", theMachine("0"), loseInstance,
 		hasPassword(entity.MachineTag("0"))),
+	on("Machine.RunRestored", "", theMachine("6"), func(s *scene, x *state.Machine) error { return x.RunRestored(s.ctx) }, managers(1)),
 	on("Machine.RetryProvisioning", "", theMachine("4"),
 		func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx, nil) }, noRoomForMachine4),
 	on("Machine.RetryProvisioning", "with constraints", theMachine("4"), func(s *scene, x *state.Machine) error {

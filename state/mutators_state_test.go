@@ -52,6 +52,13 @@ func addService(p state.AddServiceParams, charm string) func(*scene) error {
 	}
 }
 
+func enableHA(lost ...string) func(*scene) error {
+	return func(s *scene) error {
+		_, err := s.st.EnableHA(s.ctx, state.EnableHAParams{Lost: lost})
+		return err
+	}
+}
+
 func addMachine(p state.AddMachineParams) func(*scene) error {
 	return func(s *scene) error { _, err := s.st.AddMachine(s.ctx, p); return err }
 }
@@ -182,6 +189,8 @@ var modelMutators = []mutator{
 	onModel("AddMachine", "", addMachine(state.AddMachineParams{Constraints: statetest.Constraints("mem=1G")})),
 	onModel("AddMachine", "with the model's constraints", addMachine(state.AddMachineParams{}),
 		func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("EnableHA", "", enableHA(), managers(1)),
+	onModel("EnableHA", "instead of a lost one", enableHA("7"), managers(2)),
 	onModel("AddMachine", "a container", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})),
 	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Container: "lxd"})),
 	onModel("AddMachine", "a manual one", addMachine(manualMachine())),
@@ -221,6 +230,20 @@ var modelMutators = []mutator{
 	onModel("Annotations.Set", "of the model", func(s *scene) error {
 		return annotate(entity.ModelTag(s.stage.UUID), "k")(s)
 	}),
+	onModel("Networks.Reload", "", reloads("10.0.0.0/16")),
+	onModel("Networks.Reload", "others", reloads("10.1.0.0/16", "10.5.0.0/16"), withSpaces),
+	onModel("Networks.AddSpace", "", func(s *scene) error {
+		return s.st.Settings().Networks().AddSpace(s.ctx, "dmz", []string{"10.0.0.0/16"})
+	}, withSpaces),
+	onModel("Networks.MoveSubnets", "", func(s *scene) error {
+		_, err := s.st.Settings().Networks().MoveSubnets(s.ctx, "db", []string{"10.0.0.0/16"}, false)
+		return err
+	}, withSpaces),
+	onModel("Networks.RenameSpace", "", func(s *scene) error { return s.st.Settings().Networks().RenameSpace(s.ctx, "db", "data") }, withSpaces,
+		func(s *scene) { s.ok(setsConstraints("spaces=db")(s)) }),
+	onModel("Networks.RemoveSpace", "", func(s *scene) error { return s.st.Settings().Networks().RemoveSpace(s.ctx, "db", false) }, withSpaces),
+	onModel("Networks.RemoveSpace", "by force", func(s *scene) error { return s.st.Settings().Networks().RemoveSpace(s.ctx, "db", true) },
+		withSpaces, func(s *scene) { s.ok(setsConstraints("spaces=db")(s)) }),
 	mending(onModel("Check", "a count", checks, broken(ofModel, "counts", "m#4", "units", 7))),
 	mending(onModel("Check", "settings of nothing", checks, broken(ofModel, "settings", "s#gone", "version", 1))),
 	mending(onController("Check", "a name of no model", checksController,

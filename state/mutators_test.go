@@ -11,6 +11,9 @@ import (
 
 	"juju/state"
 	"juju/state/controller"
+	"juju/state/internal/annotations"
+	ofBlocks "juju/state/internal/blocks"
+	"juju/state/internal/networks"
 	"juju/state/internal/resources"
 	"juju/state/internal/tasks"
 )
@@ -58,17 +61,20 @@ func (m mutator) String() string {
 
 // mutators lists all mutators. A new method that changes something needs a row.
 var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, storageMutators, modelMutators,
-	taskMutators, resourceMutators, userMutators)
+	taskMutators, resourceMutators, userMutators, crossModelMutators)
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
-	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Remains Rights UUID User Users
-		WatchModels WatchRights WatchUnfinishedModels`,
-	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Tasks",
+	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
+	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Presences Remains Rights SingularHolder UUID User Users AwaitSingular
+		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
+		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchUnfinishedModels WatchUsers`,
+	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Spaces Tasks",
+	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
 	"Remains":      "IsRemoving",
-	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints UnitNames",
+	"Service":      "Bindings CharmURL ConfigSettings Constraints EffectiveConfig ExposedEndpoints IsSubordinate Leader Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints Trust UnitNames",
 	"Agents":       "Check Deployed Stamp Started WatchPasswords",
 	"Blocks":       "All Check",
 	"Charms":       "Archive Get Warnings",
@@ -76,18 +82,19 @@ var readers = map[string]string{
 	"MinUnits":     "WatchMinUnits",
 	"Pools":        "All",
 	"Annotations":  "Get",
-	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos StorageWork WatchExposure WatchStorage",
+	"Networks":     "Demands Known Spaces Unused Uses",
+	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos PersistentStorage StorageWork WatchExposure WatchStorage",
 	"Resources":    "Open",
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
-	"Transactions": "Barrier",
-	"Watches":      "Binaries Deployed End HostExposure Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Status Unit",
-	"Settings":     "Binaries Config Constraints",
-	"State": `Agents Annotations Blocks Charms Cleaner Done Dump Explain FindEntity Life Machine Machines MinUnits Name
-		PersistentStorage Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
+	"Transactions": "Barrier Token",
+	"Watches":      "Binaries Deployed End HostExposure Live Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Rollout Rollouts Status Summary Unit",
+	"Settings":     "Binaries Config Constraints Networks Sequences",
+	"State": `Agents Annotations Blocks Charms Cleaner CrossModel Done Dump Explain FindEntity Life Machine Machines MinUnits Name
+		Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
 		StatusHistory Storage StorageStatus Tasks Transactions UUID Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
-		RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,
+		RelationData RelationSettings Relations Resource Service ServiceStatus Status StorageStatus`,
 	"User": "Stamp",
 }
 
@@ -95,13 +102,13 @@ var readers = map[string]string{
 // transaction asserts what they write, or they act on all transactions (tested
 // in state/mongo).
 var direct = map[string]string{
-	"Controller":   "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
-	"Transactions": "PruneTransactions ResumeTransactions",
+	"Controller":   "Beat BeginNodeUpgrade ClaimForms ClaimSingular DropDatabases DropPresence EndNodeUpgrade Fence ForgetNodeUpgrade IsBehind KeepBinaries NodeChanged NodeFailed NoteLogin PruneTransactions ReleaseSingular RemoveNode ResumeTransactions SetNode SetPresence SweepBinaries TakeTurn Upgrade",
+	"Transactions": "Fence IfUnchanged PruneTransactions ResumeTransactions",
 }
 
 // ofTests lists the methods declared in test files.
 var ofTests = map[string]string{
-	"State": "Before BeforeNext Counts DB Die FailedAsserts LeadersText LongestQueue LosableTail MinUnitsChanges Refusals RewriteOps Write",
+	"State": "Before BeforeNext Counts DB Die FailedAsserts LeadersText LongestQueue LosableTail MinUnitsChanges Refusals RewriteOps Write WriteText",
 	"Unit":  "WriteAsLeader",
 }
 
@@ -145,7 +152,9 @@ func TestEveryMutatorIsListed(t *testing.T) {
 // methods lead to.
 func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
-	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath()}
+	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath(),
+		reflect.TypeFor[annotations.Annotations]().PkgPath(), reflect.TypeFor[ofBlocks.Blocks]().PkgPath(),
+		reflect.TypeFor[networks.Networks]().PkgPath(), reflect.TypeFor[state.Watches]().PkgPath()}
 	for _, t := range roots {
 		packages = append(packages, t.Elem().PkgPath())
 	}

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/controller"
+	"juju/state/entity"
 	"juju/state/statetest"
 )
 
@@ -24,6 +25,10 @@ func setsUserPassword(name, password string) func(*scene) error {
 
 func grants(user, level string) func(*scene) error {
 	return func(s *scene) error { return s.ctrl.GrantModel(s.ctx, s.stage.UUID, user, level, statetest.Admin) }
+}
+
+func addCredential(s *scene) error {
+	return s.ctrl.AddCloudCredential(s.ctx, "ops", entity.CloudCredential{AuthType: entity.AuthEmpty})
 }
 
 func revokes(user, level string) func(*scene) error {
@@ -88,6 +93,18 @@ func halfModel(s *scene) {
 
 var userMutators = []mutator{
 	givingUp(onController("AddModel", "", addModel("new"))),
+	onController("SetModelDefaults", "", func(s *scene) error {
+		return s.ctrl.SetModelDefaults(s.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil)
+	}),
+	onController("AddCloudCredential", "", addCredential),
+	onController("SetCloudCredential", "", func(s *scene) error {
+		return s.ctrl.SetCloudCredential(s.ctx, "ops", entity.CloudCredential{AuthType: "other"})
+	}, func(s *scene) { s.ok(addCredential(s)) }),
+	onController("RemoveCloudCredential", "", func(s *scene) error { return s.ctrl.RemoveCloudCredential(s.ctx, "ops") },
+		func(s *scene) { s.ok(addCredential(s)) }),
+	onController("SetModelCredential", "", func(s *scene) error {
+		return s.ctrl.SetModelCredential(s.ctx, s.stage.UUID, "ops")
+	}, func(s *scene) { s.ok(addCredential(s)) }),
 	onController("AddUser", "", addUser("frank", "")),
 	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
 	onController("DisableUser", "", user("bob", (*controller.Controller).DisableUser)),

@@ -2,10 +2,13 @@ package state_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/statetest"
@@ -44,7 +47,11 @@ func TestExposure(t *testing.T) {
 		t.Helper()
 		s, err := w.st.Service(w.ctx, service)
 		w.ok(err)
-		w.ok(s.SetExposed(w.ctx, exposed))
+		if exposed {
+			w.ok(s.Expose(w.ctx, nil))
+		} else {
+			w.ok(s.Unexpose(w.ctx))
+		}
 		next(t, events)
 	}
 	w.started("logging/0")
@@ -80,6 +87,147 @@ func TestExposure(t *testing.T) {
 	w.ok(w.machine("2").LoseInstance(w.ctx, entity.Instance{ID: "i-2", Nonce: "n"}))
 	delete(want.Instances, "i-2")
 	check("an instance is lost")
+}
+
+// Each endpoint can be exposed to networks of its own. A port is open to those of the endpoints that it is open for; and
+// what is exposed to all endpoints is for those without an entry of their own.
+func TestExposedEndpoints(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1) // with the endpoints server and admin
+	w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+	events, err := w.st.Provisioning().WatchExposure(w.ctx)
+	w.ok(err)
+	next(t, events)
+	port := func(n int) entity.PortRange { return entity.PortRange{From: n, To: n, Protocol: "tcp"} }
+	hook := func(changes entity.HookChanges) {
+		t.Helper()
+		w.ok(w.unit("mysql/0").CommitHook(w.ctx, changes))
+		next(t, events)
+	}
+	service := func() *state.Service {
+		t.Helper()
+		s, err := w.st.Service(w.ctx, "mysql")
+		w.ok(err)
+		return s
+	}
+	expose := func(endpoint string, cidrs ...string) {
+		t.Helper()
+		w.ok(service().Expose(w.ctx, entity.ExposedEndpoints{endpoint: {CIDRs: cidrs}}))
+		next(t, events)
+	}
+	unexpose := func(endpoints ...string) {
+		t.Helper()
+		w.ok(service().Unexpose(w.ctx, endpoints...))
+		next(t, events)
+	}
+	// check checks who can reach which ports: "everyone: 80/tcp; 10.0.0.0/8: 3306/tcp".
+	check := func(when, want string) {
+		t.Helper()
+		x, err := w.st.Provisioning().Exposure(w.ctx)
+		w.ok(err)
+		parts := []string{}
+		if open := x.Instances["i-0"]; len(open) > 0 {
+			slices.SortFunc(open, entity.ComparePorts)
+			parts = append(parts, fmt.Sprintf("everyone: %v", open))
+		}
+		for _, f := range x.From["i-0"] {
+			slices.SortFunc(f.Ports, entity.ComparePorts)
+			parts = append(parts, fmt.Sprintf("%s: %v", f.CIDR, f.Ports))
+		}
+		slices.Sort(parts)
+		if got := strings.Join(parts, "; "); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	hook(entity.HookChanges{OpenPorts: []entity.PortRange{port(80)}, EndpointPorts: []entity.EndpointPorts{
+		{PortRange: port(3306), Endpoints: []string{"server"}}, {PortRange: port(3307), Endpoints: []string{"admin"}}}})
+	check("nothing is exposed", "")
+	expose("server", "10.0.0.0/8")
+	check("server is", "10.0.0.0/8: [80/tcp 3306/tcp]")
+	expose("server", "192.0.2.0/24", "2001:db8::/32")
+	check("server is to others", "192.0.2.0/24: [80/tcp 3306/tcp]; 2001:db8::/32: [80/tcp 3306/tcp]")
+	expose("")
+	check("all endpoints are", "192.0.2.0/24: [3306/tcp]; 2001:db8::/32: [3306/tcp]; everyone: [80/tcp 3307/tcp]")
+	expose("admin", "10.0.0.0/8")
+	check("admin has an entry of its own",
+		"10.0.0.0/8: [3307/tcp]; 192.0.2.0/24: [3306/tcp]; 2001:db8::/32: [3306/tcp]; everyone: [80/tcp]")
+	hook(entity.HookChanges{EndpointPorts: []entity.EndpointPorts{{PortRange: port(3306), Endpoints: []string{"admin"}}},
+		ClosePorts: []entity.PortRange{port(3307)}})
+	check("a port is for another endpoint", "10.0.0.0/8: [3306/tcp]; everyone: [80/tcp]")
+	unexpose("server", "")
+	check("only admin is left", "10.0.0.0/8: [80/tcp 3306/tcp]")
+	networks := w.st.Settings().Networks()
+	then := func(err error) {
+		t.Helper()
+		w.ok(err)
+		next(t, events)
+	}
+	then(networks.Reload(w.ctx, []entity.Subnet{{CIDR: "172.16.0.0/16"}, {CIDR: "172.17.0.0/16"}}))
+	then(networks.AddSpace(w.ctx, "dmz", []string{"172.16.0.0/16"}))
+	then(service().Expose(w.ctx, entity.ExposedEndpoints{"server": {Spaces: []string{"dmz"}}}))
+	check("server is to a space", "10.0.0.0/8: [80/tcp 3306/tcp]; 172.16.0.0/16: [80/tcp]")
+	then(networks.RenameSpace(w.ctx, "dmz", "front"))
+	check("the space has another name", "10.0.0.0/8: [80/tcp 3306/tcp]; 172.16.0.0/16: [80/tcp]")
+	_, err = networks.MoveSubnets(w.ctx, "front", []string{"172.17.0.0/16"}, false)
+	then(err)
+	check("the space has another subnet", "10.0.0.0/8: [80/tcp 3306/tcp]; 172.16.0.0/16: [80/tcp]; 172.17.0.0/16: [80/tcp]")
+	w.refused(networks.RemoveSpace(w.ctx, "front", false), entity.InUse, `cannot remove space "front": service "mysql" is exposed to it`)
+	then(networks.RemoveSpace(w.ctx, "front", true))
+	check("the space is gone, and no one else can reach server", "10.0.0.0/8: [80/tcp 3306/tcp]")
+	then(service().Expose(w.ctx, entity.ExposedEndpoints{"server": {Spaces: []string{entity.AlphaSpace}}}))
+	check("alpha has what is in no other space", "10.0.0.0/8: [80/tcp 3306/tcp]; 172.16.0.0/16: [80/tcp]; 172.17.0.0/16: [80/tcp]")
+	w.refused(service().Unexpose(w.ctx, "server", "other"), entity.Invalid, `cannot unexpose mysql: endpoint "other" is not exposed`)
+	for _, bad := range []struct {
+		endpoint string
+		to       entity.ExposedTo
+		kind     entity.Kind
+		want     string
+	}{
+		{"other", entity.ExposedTo{}, entity.NotFound, `endpoint "other" not found`},
+		{"server", entity.ExposedTo{Spaces: []string{"dmz"}}, entity.NotFound, `space "dmz" not found`},
+		{"server", entity.ExposedTo{CIDRs: []string{"10.0.0.1/8"}}, entity.Invalid,
+			`invalid CIDR "10.0.0.1/8": it is an address in the network 10.0.0.0/8`},
+		{"server", entity.ExposedTo{CIDRs: []string{"10.0.0.1"}}, entity.Invalid, `invalid CIDR "10.0.0.1"`},
+		{"server", entity.ExposedTo{CIDRs: slices.Repeat([]string{"10.0.0.0/8"}, 101)}, "", ""}, // the same network
+	} {
+		if bad.want == "" {
+			w.ok(service().Expose(w.ctx, entity.ExposedEndpoints{bad.endpoint: bad.to}))
+			continue
+		}
+		w.refused(service().Expose(w.ctx, entity.ExposedEndpoints{bad.endpoint: bad.to}), bad.kind, "cannot expose mysql: "+bad.want)
+	}
+	var many []string
+	for n := range 100 {
+		many = append(many, fmt.Sprintf("10.0.%d.0/24", n))
+	}
+	w.refused(service().Expose(w.ctx, entity.ExposedEndpoints{"server": {CIDRs: many}}), entity.Invalid, "101 entries, the limit is 100")
+	want := entity.ExposedEndpoints{"admin": {CIDRs: []string{"10.0.0.0/8"}}, "server": {CIDRs: []string{"10.0.0.0/8"}}}
+	if diff := cmp.Diff(want, service().ExposedEndpoints()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	unexpose()
+	check("nothing is exposed again", "")
+}
+
+// An upgrade of the charm changes nothing of what a user has exposed: its endpoints may come back.
+func TestUpgradesKeepWhatIsExposed(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	s := mustService(w, "mysql")
+	w.ok(s.Expose(w.ctx, entity.ExposedEndpoints{"": {}, "admin": {CIDRs: []string{"10.0.0.0/8"}}}))
+	want := mustService(w, "mysql").ExposedEndpoints()
+	without := strings.Replace(statetest.MySQL, ", admin: {interface: mysql-root}", "", 1)
+	_, err := s.SetCharm(w.ctx, state.SetCharmParams{URL: statetest.Charm(t, w.st, without)})
+	w.ok(err)
+	s = mustService(w, "mysql")
+	if diff := cmp.Diff(want, s.ExposedEndpoints()); diff != "" {
+		t.Errorf("after an upgrade without the endpoint (-want +got):\n%s", diff)
+	}
+	w.refused(s.Expose(w.ctx, entity.ExposedEndpoints{"admin": {}}), entity.NotFound, `endpoint "admin" not found`)
+	w.ok(s.Unexpose(w.ctx, "admin"))
+	if !mustService(w, "mysql").ExposedEndpoints().IsEverywhere() {
+		t.Error("the endpoint that is gone could not be unexposed")
+	}
 }
 
 // What the agent of a host reports lets in a few hosts, and nothing wider.

@@ -80,7 +80,11 @@ func (h *hostWorld) expose(service string, exposed bool) {
 	h.Helper()
 	s, err := h.st.Service(h.ctx, service)
 	h.ok(err)
-	h.ok(s.SetExposed(h.ctx, exposed))
+	if exposed {
+		h.ok(s.Expose(h.ctx, nil))
+	} else {
+		h.ok(s.Unexpose(h.ctx))
+	}
 }
 
 // Of a host, only what its own units have opened is closed, unless it is exposed; the model's machines get in.
@@ -99,6 +103,16 @@ func TestHostExposure(t *testing.T) {
 	h.check("the subordinate is exposed", []string{"3306"}, nil, peers)
 	h.ok(h.machine("1").SetAddresses(h.ctx, []string{"10.0.1.2", "127.0.0.1"}))
 	h.check("another machine has one more address", []string{"3306"}, nil, append(peers, "10.0.1.2"))
+	x := entity.ExposedEndpoints{"": {CIDRs: []string{"10.0.0.0/8"}}}
+	h.ok(mustService(h.world, "mysql").Expose(h.ctx, x))
+	next(t, h.events)
+	got, err := h.machine("0").Exposure(h.ctx)
+	h.ok(err)
+	if diff := cmp.Diff([]entity.PortsFrom{{CIDR: "10.0.0.0/8", Ports: h.ports("3306")}}, got.From); diff != "" ||
+		!cmp.Equal(got.Closed, h.ports("3306")) {
+		t.Errorf("the principal is exposed to a network: closed are %v; (-want +got):\n%s", got.Closed, diff)
+	}
+	h.ok(mustService(h.world, "mysql").Unexpose(h.ctx))
 	h.expose("logging", false)
 	h.ok(h.unit("mysql/0").CommitHook(h.ctx, entity.HookChanges{ClosePorts: h.ports("3306")}))
 	h.check("a port is closed", []string{"514", "53/udp"}, nil, append(peers, "10.0.1.2"))

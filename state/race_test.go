@@ -229,3 +229,44 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 		})
 	}
 }
+
+// A service is bound, or subnets move, while a unit is placed on a machine without an address in the space, and the other way
+// round: the second is refused.
+func TestUnitsArePlacedWhileTheirServiceIsBound(t *testing.T) {
+	add := func(s *scene) error {
+		_, err := s.service("idle").AddUnits(s.ctx, 1, []string{"4"})
+		return err
+	}
+	bind := func(s *scene) error { return s.service("idle").Bind(s.ctx, map[string]string{"": "db"}, false) }
+	move := func(s *scene) error {
+		_, err := s.st.Settings().Networks().MoveSubnets(s.ctx, "alpha", []string{"10.1.0.0/16"}, false)
+		return err
+	}
+	for name, test := range map[string]struct {
+		bound         bool
+		address       string
+		first, second func(*scene) error
+		want          string
+	}{
+		"bound before the placement": {false, "10.0.0.8", bind, add, `cannot assign unit of "idle" to machine 4: it has no address in space "db"`},
+		"bound after it":             {false, "10.0.0.8", add, bind, `cannot bind service "idle": machines without an address in space "db": 4`},
+		"subnets move before":        {true, "10.1.0.8", move, add, `cannot assign unit of "idle" to machine 4: it has no address in space "db"`},
+		"subnets move after":         {true, "10.1.0.8", add, move, `cannot move subnets to space "alpha": service "idle" would be on machines without an address in space "db": 4`},
+		"the address goes before":    {true, "10.1.0.8", func(s *scene) error { hasAddresses("4", "10.0.0.8")(s); return nil }, add, `cannot assign unit of "idle" to machine 4: it has no address in space "db"`},
+		"constraints come before": {false, "10.0.0.8", serviceDoes("idle", func(s *scene, x *state.Service) error {
+			return x.SetConstraints(s.ctx, statetest.Constraints("spaces=db"))
+		}), add, `cannot assign unit of "idle" to machine 4: it has no address in space "db"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sharedStage(t).scene(t, nil)
+			withSpaces(s)
+			hasAddresses("4", test.address)(s)
+			if test.bound {
+				s.ok(bind(s))
+			}
+			s.st.Before(func() { s.ok(test.first(s)) })
+			s.refused(test.second(s), entity.Invalid, test.want)
+			s.checkIntact()
+		})
+	}
+}

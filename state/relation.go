@@ -163,7 +163,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		}
 		doc.ID = id
 		st.addRelationOps(o, doc)
-		return nil
+		return st.keepOps(o, doc)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)
@@ -176,6 +176,12 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) error {
 	var services []*Service
 	for _, e := range doc.Endpoints {
+		if e.Remote {
+			if err := st.checkRemote(ctx, o, doc, e); err != nil {
+				return err
+			}
+			continue
+		}
 		svc, err := st.Service(ctx, e.Service)
 		if err != nil {
 			return err
@@ -187,7 +193,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(endpointsOf(e.Service, ch.Meta), e.IsLike) {
+		if !slices.ContainsFunc(modeldb.EndpointsOf(e.Service, ch.Meta), e.IsLike) {
 			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
 		o.Assert(modeldb.ServicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
@@ -195,6 +201,9 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 	}
 	if !doc.IsContainer() {
 		return nil
+	}
+	if len(services) < 2 {
+		return entity.Errorf(entity.Invalid, "a container scoped relation must be within one model")
 	}
 	a, b := services[0].doc, services[1].doc
 	switch {
@@ -217,6 +226,12 @@ func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {
 // relationsOf reads all relations of a service, by number.
 func (st *State) relationsOf(service string) ([]*Relation, error) {
 	docs, err := st.db.RelationsOf(service)
+	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
+}
+
+// relationsBy reads the relations that refer to a target, by number.
+func (st *State) relationsBy(ref lifecycle.Ref, name string) ([]*Relation, error) {
+	docs, err := st.db.RelationsBy(ref, name)
 	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
 }
 
@@ -257,10 +272,15 @@ func (r *Relation) docID() string         { return r.doc.Key }
 func (r *Relation) tag() entity.Tag       { return entity.RelationTag(r.doc.Key) }
 func (r *Relation) life() *modeldb.Living { return &r.doc.Living }
 
-func (r *Relation) targets(lifecycle.Ref) []string {
+func (r *Relation) targets(ref lifecycle.Ref) []string {
+	if ref.To == lifecycle.Offer {
+		return unlessEmpty(r.doc.Offer)
+	}
 	var services []string
 	for _, e := range r.doc.Endpoints {
-		services = append(services, e.Service)
+		if !e.Remote && ref.To == lifecycle.Service || e.Remote && ref.To == lifecycle.Remote && r.doc.Offer == "" {
+			services = append(services, e.Service)
+		}
 	}
 	return services
 }

@@ -10,19 +10,6 @@ import (
 	"juju/state/internal/modeldb"
 )
 
-// endpointsOf returns the endpoints of a service with this charm, including implicit ones.
-func endpointsOf(service string, meta *charm.Meta) []modeldb.Endpoint {
-	var ends []modeldb.Endpoint
-	for name, r := range meta.Relations() {
-		ends = append(ends, modeldb.Endpoint{service, name, string(r.Role), r.Interface, string(r.Scope), false})
-	}
-	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e modeldb.Endpoint) bool { return e.Name == r.Name }) {
-		ends = append(ends, modeldb.Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
-	}
-	slices.SortFunc(ends, func(a, b modeldb.Endpoint) int { return entity.CompareNatural(a.String(), b.String()) })
-	return ends
-}
-
 func ambiguous(names, keys []string) error {
 	slices.Sort(keys)
 	return entity.WithHint(
@@ -78,15 +65,10 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.End
 	if named && endpoint == "" || !entity.IsValidService(service) {
 		return nil, entity.InvalidEndpoint(name)
 	}
-	svc, err := st.Service(ctx, service)
+	all, err := st.endpointsIn(ctx, service)
 	if err != nil {
 		return nil, err
 	}
-	ch, err := st.db.Charm(svc.doc.CharmURL)
-	if err != nil {
-		return nil, err
-	}
-	all := endpointsOf(service, ch.Meta)
 	if !named {
 		return all, nil
 	}
@@ -96,6 +78,24 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.End
 		}
 	}
 	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)
+}
+
+// endpointsIn returns the endpoints of a service or remote service.
+func (st *State) endpointsIn(ctx context.Context, service string) ([]modeldb.Endpoint, error) {
+	svc, err := st.Service(ctx, service)
+	if entity.IsNotFound(err) {
+		if remote, rerr := st.db.Remote(service); !entity.IsNotFound(rerr) {
+			return remote.Endpoints, rerr
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ch, err := st.db.Charm(svc.doc.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	return modeldb.EndpointsOf(service, ch.Meta), nil
 }
 
 // sameServices reports whether two relation keys are between the same services.

@@ -6,10 +6,10 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/charm"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
@@ -41,15 +41,7 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 }
 
 // container returns the principal whose container scope the unit is in, "" in a global relation.
-func (ru *relationUnit) container() string {
-	switch {
-	case !ru.rel.doc.IsContainer():
-		return ""
-	case ru.unit.doc.Principal != "":
-		return ru.unit.doc.Principal
-	}
-	return ru.unit.doc.Name
-}
+func (ru *relationUnit) container() string { return ru.rel.doc.Container(ru.unit.doc) }
 
 func (ru *relationUnit) scopeID() string {
 	return modeldb.ScopePrefix(ru.rel.doc.ID, ru.container()) + ru.end.Role + "#" + ru.unit.doc.Name
@@ -77,7 +69,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		} else if in {
 			return mongo.ErrNothing
 		}
-		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive {
+		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive || ru.rel.doc.Suspended {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		}
 		fits, beside, err := ru.fits()
@@ -90,7 +82,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if beside != "" {
 			o.Assert(modeldb.UnitsC, beside, modeltxn.Exists)
 		}
-		o.AssertLife(modeldb.RelationsC, ru.rel.doc.Key, entity.Alive)
+		o.Assert(modeldb.RelationsC, ru.rel.doc.Key, bson.D{{"life", entity.Alive}, {"suspended", bson.D{{"$ne", true}}}})
 		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 		// Settings first, so that units that see this one in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
@@ -112,8 +104,12 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		return err
 	}
 	first := map[string]any{}
-	if len(machine.Addresses) > 0 {
-		for key, value := range addressSettings(machine.Addresses[0]) {
+	at, err := ru.unit.addressing()
+	if err != nil {
+		return err
+	}
+	if address := at(ru.end.Name, machine.Addresses); address != "" {
+		for key, value := range addressSettings(address) {
 			first[key] = value
 		}
 	}
@@ -191,12 +187,12 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if len(svc.doc.Stores) == 0 {
 		return nil
 	}
-	ch, err := ru.st.charmOf(ctx, o, service)
+	meta, err := ru.st.storesOf(ctx, o, service)
 	if err != nil {
 		return err
 	}
 	number.storage.used = 0
-	return storageGrant{st: ru.st, numbers: &number.storage, born: born, model: model, meta: ch.Meta, unit: doc,
+	return storageGrant{st: ru.st, numbers: &number.storage, born: born, model: model, meta: meta, unit: doc,
 		machine: ru.unit.doc.Machine}.grantOps(ctx, o, svc, nil)
 }
 
@@ -219,18 +215,23 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		} else if !in {
 			return mongo.ErrNothing
 		}
-		o.Remove(modeldb.ScopesC, ru.scopeID(), modeltxn.Exists)
-		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
-			targets := ru.targets(ref)
-			if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {
-				return entity.Errorf(entity.Invalid, "cannot leave scope: the %s does not take a unit out of a %s", by, ref.To)
-			}
-			if err := o.dropRef(ctx, u.st, ref, targets...); err != nil {
-				return err
-			}
-		}
-		return nil
+		return o.leaveOps(ctx, u.st, ru, ru.scopeID(), by)
 	})
+}
+
+// leaveOps removes a scope.
+func (o *ops) leaveOps(ctx context.Context, st *State, scope referrer, id string, by lifecycle.Actor) error {
+	o.Remove(modeldb.ScopesC, id, modeltxn.Exists)
+	for _, ref := range lifecycle.RefsFrom(scope.kind()) {
+		targets := scope.targets(ref)
+		if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {
+			return entity.Errorf(entity.Invalid, "cannot leave scope: the %s does not take a unit out of a %s", by, ref.To)
+		}
+		if err := o.dropRef(ctx, st, ref, targets...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (ru *relationUnit) kind() lifecycle.Kind { return lifecycle.Scope }
@@ -245,11 +246,8 @@ func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
 	return nil
 }
 
-// counterpartRole returns the role of the units that a unit of this role sees.
-func counterpartRole(role string) string { return string(charm.Role(role).Counterpart()) }
-
-// Relations returns the relations that concern the unit's agent, by number: the Alive relations of its service, and the
-// Dying ones that the unit is in.
+// Relations returns the relations that concern the unit's agent, by number: the Alive relations of its service that are not
+// suspended, and the others that the unit is in.
 func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	relations, err := u.st.relationsOf(u.doc.Service)
 	if err != nil {
@@ -267,7 +265,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 			return nil, err
 		}
 		if !in {
-			if r.doc.Life != entity.Alive {
+			if r.doc.Life != entity.Alive || r.doc.Suspended {
 				continue
 			}
 			// A unit must leave a relation that it is in, even if it no longer fits.
@@ -277,8 +275,12 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 				continue
 			}
 		}
+		life := r.doc.Life
+		if r.doc.Suspended { // the unit leaves it in the same way as one that ends
+			life = max(life, entity.Dying)
+		}
 		all = append(all, entity.RelationInfo{
-			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
+			ID: r.doc.ID, Key: r.doc.Key, Life: life, Endpoint: end.Name, Role: end.Role,
 			Interface: end.Interface, Scope: end.Scope, Remote: r.doc.Counterpart(u.doc.Service).Service,
 			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength,
 		})
@@ -347,4 +349,9 @@ func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 		return nil, err
 	}
 	return doc.Texts(), nil
+}
+
+// RelationData returns what is set in each relation of the unit's service: see modelstatus.RelationData.
+func (u *Unit) RelationData(ctx context.Context) ([]entity.RelationData, error) {
+	return modelstatus.RelationData(u.st.db, u.doc)
 }

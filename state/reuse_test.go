@@ -138,3 +138,27 @@ func TestOrphansCleanupSparesANewRelation(t *testing.T) {
 		})
 	}
 }
+
+// A relation is added while an earlier one between the two services ends and leaves its subordinates to the
+// cleaner. They are the new relation's now, and end as strongly as that does.
+func TestNewRelationTakesTheOrphansOfOneThatEndsMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("twoways", twoWays, 0)
+	first := w.relate("mysql:server", "twoways:db")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, first.ID()))
+	w.started("twoways/0")
+	w.ok(my.LeaveScope(w.ctx, first.ID()))
+	w.st.Before(func() { w.ok(first.Destroy(w.ctx, entity.Forced())) })
+	second := w.relate("mysql:juju-info", "twoways:info")
+	w.ok(my.EnterScope(w.ctx, second.ID()))
+	w.ok(second.Destroy(w.ctx, entity.Destruction{}))
+	w.clean()
+	info, err := w.unit("twoways/0").Info(w.ctx)
+	w.ok(err)
+	if info.Life != entity.Dying || info.Strength != entity.Plain {
+		t.Errorf("the subordinate is %s, %s, want dying, plain", info.Life, info.Strength)
+	}
+	w.checkCounts()
+}

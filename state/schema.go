@@ -16,6 +16,7 @@ import (
 type Sizes struct {
 	Log     int // a database's log of transactions
 	History int // a model's status history
+	Audit   int // the controller's audit log; the controller's default if zero
 }
 
 // DefaultSizes are the sizes in production.
@@ -42,6 +43,8 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: modeldb.MachinesC, Fields: []string{"clean"}},
 			{Collection: modeldb.MachinesC, Fields: []string{"host"}},
 			{Collection: modeldb.StorageC, Fields: []string{"machine"}},
+			{Collection: modeldb.OffersC, Fields: []string{"service"}},
+			{Collection: modeldb.RelationsC, Fields: []string{"offer"}},
 			{Collection: modeldb.AttachmentsC, Fields: []string{"machine"}},
 			{Collection: modeldb.AttachmentsC, Fields: []string{"unit"}},
 			{Collection: modeldb.AttachmentsC, Fields: []string{"storage"}},
@@ -54,6 +57,7 @@ var Steps = []schema.Step{
 	{About: "one kind of cleanup destroys what refers to an entity", Run: mergeCleanups},
 	{About: "residues are leftovers", Run: schema.Rename("residues", "leftovers")},
 	{About: "units and machines count their storage", Run: countStorage},
+	{About: "services count their offers", Run: countOffers},
 }
 
 // oldCleanups maps the kinds of cleanups of version 1 to the prefixes of the keys that
@@ -98,7 +102,17 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 // countStorage is the models' step to version 4. Earlier versions, which had no storage, lack the counts of units'
 // attachments and machines' storage.
 func countStorage(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
-	for prefix, count := range map[string]string{"u#": "attachments", "m#": "storage"} {
+	return addCounts(ctx, db, map[string]string{"u#": "attachments", "m#": "storage"})
+}
+
+// countOffers is the models' step to version 5. Earlier versions, which had no offers, lack services' counts of them.
+func countOffers(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
+	return addCounts(ctx, db, map[string]string{"s#": "offers"})
+}
+
+// addCounts adds a count, of nothing, to the entities whose keys begin with a prefix.
+func addCounts(ctx context.Context, db *mongo.Database, counts map[string]string) error {
+	for prefix, count := range counts {
 		var docs []struct {
 			ID string `bson:"_id"`
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/constraints"
@@ -16,6 +17,7 @@ import (
 	"juju/state/internal/leadership"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 	"juju/state/internal/resources"
 	"juju/state/lifecycle"
 	"juju/state/limits"
@@ -59,9 +61,6 @@ func (s *Service) Series() string { return s.doc.Series }
 // IsSubordinate reports whether the service's units are subordinates.
 func (s *Service) IsSubordinate() bool { return s.doc.Subordinate }
 
-// IsExposed reports whether the open ports of its units are open to everyone.
-func (s *Service) IsExposed() bool { return s.doc.Exposed }
-
 func (s *Service) refresh(ctx context.Context) error {
 	now, err := s.st.Service(ctx, s.doc.Name)
 	if err == nil {
@@ -70,18 +69,33 @@ func (s *Service) refresh(ctx context.Context) error {
 	return err
 }
 
+// Bindings is networks.Bindings.
+func (s *Service) Bindings(ctx context.Context) (map[string]string, error) {
+	ch, err := s.st.db.Charm(s.doc.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	return networks.Bindings(s.st.db, s.doc, ch.Meta)
+}
+
+// Bind is networks.Bind.
+func (s *Service) Bind(ctx context.Context, bindings map[string]string, force bool) error {
+	return networks.Bind(ctx, s.st.db, s.doc.Name, bindings, force)
+}
+
 // AddServiceParams describes a new service.
 type AddServiceParams struct {
 	Name        string
 	CharmURL    string
 	Series      string         // if empty the model's default, or the charm's first if the charm does not support that
-	Config      map[string]any // as charm.Config.ParseSettings returns it
+	Config      map[string]any // as for SetConfig
 	Constraints constraints.Value
 	Units       int
 	Placement   []string                             // ids of machines for the first units
 	Storage     map[string]entity.StorageConstraints // by the names of the charm's stores; may be partial
 	Resources   map[string]string                    // ids of uploads, by the names of the charm's resources
 	Attach      []string                             // storage instances for a single unit
+	Bindings    map[string]string                    // names of spaces by endpoint; "" for the default
 	Force       bool                                 // allow a series that the charm does not support
 }
 
@@ -117,9 +131,9 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if err != nil {
 		return err
 	}
-	config, err := ch.Config.CheckSettings(p.Config)
+	config, err := checkSettings(ch.Config, p.Config)
 	if err != nil {
-		return entity.Errorf(entity.Invalid, "%w", err)
+		return err
 	}
 	maps.DeleteFunc(config, func(_ string, v any) bool { return v == nil })
 	if err := limits.ServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
@@ -128,7 +142,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 	if err := checkConstraints(p.Constraints); err != nil {
 		return err
 	}
-	if p.Series != "" && len(ch.Meta.Series) > 0 && !slices.Contains(ch.Meta.Series, p.Series) && !p.Force {
+	if p.Series != "" && !ch.Meta.Supports(p.Series) && !p.Force {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
 			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it anyway: --series %s --force", p.Series)
 	}
@@ -159,6 +173,12 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
+		if remote, err := st.db.Remote(p.Name); err == nil {
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the model uses %s under this name", remote.URL),
+				"Deploy it under another name: juju deploy CHARM NAME")
+		} else if !entity.IsNotFound(err) {
+			return err
+		}
 		storage, err := storageFor(model, ch.Meta, p.Storage)
 		if err != nil {
 			return err
@@ -181,10 +201,19 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		}
 		key := modeldb.ServiceKey(p.Name)
 		o.AssertModelAlive()
-		o.Assert(modeldb.CharmsC, p.CharmURL, modeltxn.Exists)
+		o.Assert(modeldb.RemotesC, p.Name, txn.DocMissing)
+		if err := st.db.UseCharm(o.Ops, p.CharmURL); err != nil {
+			return err
+		}
 		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
 		if doc.Resources, err = resources.Give(st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
+			return err
+		}
+		if doc.Bindings, err = networks.Merge(st.db, o.Ops, ch.Meta, nil, p.Bindings); err != nil {
+			return err
+		}
+		if _, _, err := networks.Demand(st.db, o.Ops, p.Constraints, doc); err != nil {
 			return err
 		}
 		o.Insert(modeldb.ServicesC, p.Name, doc)
@@ -206,7 +235,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 // peerRelations creates a service's peer relations.
 func (st *State) peerRelations(ctx context.Context, service string, meta *charm.Meta) ([]modeldb.Relation, error) {
 	peers := []modeldb.Relation{}
-	for _, end := range endpointsOf(service, meta) {
+	for _, end := range modeldb.EndpointsOf(service, meta) {
 		if end.Role != string(charm.RolePeer) {
 			continue
 		}
@@ -217,23 +246,6 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 		peers = append(peers, st.newRelation(id, end))
 	}
 	return peers, nil
-}
-
-// SetExposed exposes or unexposes the service's open ports.
-func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
-	return s.st.change(ctx, func(o *ops) error {
-		if err := s.refresh(ctx); err != nil {
-			return err
-		}
-		if s.doc.Life != entity.Alive {
-			return entity.Errorf(entity.NotAlive, "service %q is not alive", s.doc.Name)
-		}
-		if s.doc.Exposed == exposed {
-			return mongo.ErrNothing
-		}
-		o.Update(modeldb.ServicesC, s.doc.Name, modeltxn.IsAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
-		return nil
-	})
 }
 
 // ConfigSettings returns the user's settings for which the service's charm has options, without the charm's defaults.
@@ -262,8 +274,29 @@ func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[str
 	return config, nil
 }
 
-// SetConfig changes settings atomically. They are as charm.Config.ParseSettings returns them; nil resets a setting to
-// the charm's default.
+// checkSettings checks the settings of a service, and returns them by the keys under which they are stored; nil for those
+// that are reset.
+func checkSettings(config *charm.Config, settings map[string]any) (map[string]any, error) {
+	stored, err := config.ForService().CheckSettings(settings)
+	if err != nil {
+		return nil, entity.Errorf(entity.Invalid, "%w", err)
+	}
+	if trust, ok := stored[charm.Trust]; ok {
+		delete(stored, charm.Trust)
+		stored[modeldb.TrustSetting] = trust
+	}
+	return stored, nil
+}
+
+// Trust reports whether the service may know the credential of its cloud, and whether a user has said so.
+func (s *Service) Trust(ctx context.Context) (trusted, isSet bool, err error) {
+	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
+	trusted, isSet = doc.Settings[modeldb.TrustSetting].(bool)
+	return trusted, isSet, err
+}
+
+// SetConfig changes settings atomically. They are as charm.Config.ForService().ParseSettings returns them; nil resets a
+// setting to its default.
 func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -273,9 +306,9 @@ func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error 
 		if err != nil {
 			return err
 		}
-		changes, err := ch.Config.CheckSettings(settings)
+		changes, err := checkSettings(ch.Config, settings)
 		if err != nil {
-			return entity.Errorf(entity.Invalid, "%w", err)
+			return err
 		}
 		doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
 		if err != nil {
@@ -317,6 +350,19 @@ func (s *Service) docID() string         { return s.doc.Name }
 func (s *Service) tag() entity.Tag       { return entity.ServiceTag(s.doc.Name) }
 func (s *Service) life() *modeldb.Living { return &s.doc.Living }
 
+// refusal says that offers keep the service from being destroyed.
+func (s *Service) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
+	if barred.Ref.Name != "offers" {
+		return barred
+	}
+	counts, err := s.st.db.CountsOf(keyOf(s))
+	if err != nil {
+		return err
+	}
+	return entity.WithHint(entity.Errorf(entity.InUse, "service is used by %s", entity.Counted(counts["offers"], "offer")),
+		"To see them: juju offers. To remove them first: juju remove-offer. To remove them too: juju destroy-service %s --force", s.doc.Name)
+}
+
 // asserts includes the version of the resources: the files are released with the service.
 func (s *Service) asserts() bson.D {
 	version := any(s.doc.Resources)
@@ -333,12 +379,14 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	}
 	if t.from == entity.Alive && s.doc.MinUnits > 0 { // only Alive services have a minimum
 		o.Remove(modeldb.MinUnitsC, s.doc.Name, modeltxn.Exists)
-		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
+	}
+	if t.from == entity.Alive {
+		update = bson.D{{"$unset", bson.D{{"minunits", 1}, {"rollout", 1}}}}
 	}
 	if t.to != entity.Gone {
 		return update, nil
 	}
-	if err := s.forgetDestructions(o); err != nil {
+	if err := o.forgetDestructions(s); err != nil {
 		return nil, err
 	}
 	if err := resources.Release(s.st.db, o.Ops, s.doc.Name); err != nil {
@@ -347,12 +395,12 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	return update, leadership.LeaveLease(s.st.db, o.Ops, s.doc.Name)
 }
 
-// forgetDestructions removes the remaining cleanups of the service's destructions, which would destroy the units of the
-// next service with this name. No other entity's name is reused.
-func (s *Service) forgetDestructions(o *ops) error {
+// forgetDestructions removes the remaining cleanups of the destructions of a service, remote service or offer, which would
+// destroy what refers to the next one with this name. No other entity's name is reused.
+func (o *ops) forgetDestructions(e living) error {
 	var owed []modeldb.Cleanup
-	query := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", modeldb.ServiceKey(s.doc.Name)}}
-	if err := s.st.db.All(modeldb.CleanupsC, query, &owed); err != nil {
+	query := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", keyOf(e)}}
+	if err := e.state().db.All(modeldb.CleanupsC, query, &owed); err != nil {
 		return err
 	}
 	for _, c := range owed {

@@ -13,7 +13,8 @@ import (
 func (w *world) upgrade(service, metadata, config string, p state.SetCharmParams) (unused []string, err error) {
 	w.Helper()
 	p.URL = statetest.Charm(w.T, w.st, metadata, "config.yaml", config)
-	return mustService(w, service).SetCharm(w.ctx, p)
+	left, err := mustService(w, service).SetCharm(w.ctx, p)
+	return left.Unused, err
 }
 
 func TestSetCharm(t *testing.T) {
@@ -103,6 +104,39 @@ func TestSetCharmAddsPeerRelations(t *testing.T) {
 	w.checkClean()
 }
 
+// The endpoints that are offered to other models stay, or the upgrade is refused, also if they are offered meanwhile.
+func TestSetCharmKeepsOffers(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	offer := func() error {
+		return w.st.CrossModel().AddOffer(w.ctx, entity.NewOffer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}})
+	}
+	remove := func() {
+		o, err := w.st.CrossModel().Offer(w.ctx, "shop")
+		w.ok(err)
+		w.ok(o.Destroy(w.ctx, plain))
+	}
+	w.ok(offer())
+	without := `{name: mysql, summary: s, description: d, provides: {admin: {interface: mysql-root}}}`
+	other := `{name: mysql, summary: s, description: d, provides: {server: {interface: pgsql}}}`
+	for _, metadata := range []string{without, other} {
+		_, err := w.upgrade("mysql", metadata, "{}", state.SetCharmParams{})
+		w.refused(err, entity.Invalid, `would break offer "shop"`)
+	}
+	_, err := w.upgrade("mysql", statetest.MySQL, "{}", state.SetCharmParams{})
+	w.ok(err)
+	remove()
+	p := state.SetCharmParams{URL: statetest.Charm(t, w.st, without, "config.yaml", "{}")}
+	svc := mustService(w, "mysql")
+	w.st.Before(func() { w.ok(offer()) })
+	_, err = svc.SetCharm(w.ctx, p)
+	w.refused(err, entity.Invalid, `would break offer "shop"`)
+	remove()
+	_, err = svc.SetCharm(w.ctx, p)
+	w.ok(err)
+	w.checkClean()
+}
+
 func TestSetCharmRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -157,4 +191,29 @@ func TestSetCharmMeetsAddRelation(t *testing.T) {
 	w.st.Before(func() { w.relate("wordpress", "mysql") })
 	_, err := mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: url})
 	w.refused(err, entity.Invalid, `would break relation "wordpress:db mysql:server"`)
+}
+
+// An upgrade to the charm that a service has changes nothing, or only settings. Those are checked against that charm,
+// so another client's upgrade comes before or after it.
+func TestSetCharmToTheSameCharm(t *testing.T) {
+	w := newWorld(t)
+	first := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", settable)
+	second := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", "options:\n  b: {type: int}\n")
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: first})
+	w.ok(err)
+	w.st.Before(func() { t.Error("a transaction changes nothing") })
+	_, err = s.SetCharm(w.ctx, state.SetCharmParams{URL: first})
+	w.ok(err)
+	w.st.Before(func() {
+		_, err := mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: second})
+		w.ok(err)
+	})
+	_, err = s.SetCharm(w.ctx, state.SetCharmParams{URL: first, Config: map[string]any{"a": "one"}})
+	w.ok(err)
+	set, err := mustService(w, "mysql").ConfigSettings(w.ctx)
+	w.ok(err)
+	if url := mustService(w, "mysql").CharmURL(); url != first || len(set) != 1 || set["a"] != "one" {
+		t.Errorf("the charm is %s, with settings %v", url, set)
+	}
+	w.checkClean()
 }

@@ -263,3 +263,16 @@ func (w *world) unitNames(service string) (names []string) {
 	}
 	return names
 }
+
+// A service that is being destroyed keeps no number of units any more.
+func TestADyingServiceHasNoMinimum(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.started("mysql/0")
+	w.ok(s.SetMinUnits(w.ctx, 3))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	if now := mustService(w, "mysql"); now.Life() != entity.Dying || now.MinUnits() != 0 {
+		t.Errorf("the service is %s and keeps %d units", now.Life(), now.MinUnits())
+	}
+	w.checkClean()
+}

@@ -22,15 +22,19 @@ func (s *sim) any() (*simAction, error) {
 		return s.cleaner(), nil
 	case n < s.cleaning+s.tasking:
 		return s.useTasks(), nil
-	case n < 63:
+	case n < 63-s.rolling:
 		return s.someAgent()
+	case n < 63:
+		return s.useRollouts(), nil
 	case n < 68:
 		return s.weather(), nil
 	case n < 71:
 		return s.useStorage(), nil
-	case n < 77:
+	case n < 75:
+		return s.useOffers(), nil
+	case n < 80:
 		return s.unasked(), nil
-	case n < 85 && !full, n < 89:
+	case n < 87 && !full, n < 90:
 		return s.grow(), nil
 	}
 	return s.shrink(), nil
@@ -101,7 +105,7 @@ func (s *sim) grow() *simAction {
 		return s.deploy(name, s.rnd.IntN(3), s.placement())
 	case n < 9:
 		svc := s.someService()
-		for i := 0; i < 3 && svc != nil && svc.Subordinate; i++ {
+		for i := 0; i < 3 && svc != nil && (svc.Subordinate || svc.Remote); i++ {
 			svc = s.someService()
 		}
 		return s.addUnits(svc, 1+s.rnd.IntN(2), s.placement())
@@ -193,7 +197,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v --storage %v", name, n, placement, stores), by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid, entity.NotSupported},
 		run: func() error {
-			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n,
+			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.revisions[name][0].URL, Units: n,
 				Placement: placement, Storage: stores})
 			return err
 		},
@@ -212,7 +216,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 					peer = r.Number
 				}
 			}
-			s.model.AddService(name, isSubordinate(name), peer, key)
+			s.model.AddService(name, isSubordinate(name), s.revisions[name][0], peer, key)
 			s.gives[name] = stores
 			var units []string
 			for unit, u := range s.shadow.docs["units"] {

@@ -27,7 +27,7 @@ func (s *sim) adopt() {
 		}
 	}
 	if s.model != nil {
-		m.Barred = s.model.Barred
+		m.Barred, m.Rolled = s.model.Barred, s.model.Rolled
 	}
 	for key := range s.history.gone {
 		m.Use(key)
@@ -49,6 +49,15 @@ func (s *sim) adopt() {
 	for id, d := range s.shadow.docs["services"] {
 		m.Services[id] = &simulationtest.Service{Life: d.life(), Name: id, Subordinate: isSubordinate(id),
 			Units: map[*simulationtest.Unit]bool{}, Relations: map[*simulationtest.Relation]bool{}}
+		s.adoptRollout(m.Services[id], d)
+	}
+	for id, d := range s.shadow.docs["remotes"] {
+		m.Services[id] = simulationtest.NewRemote(id)
+		m.Services[id].Life = d.life()
+	}
+	for id, d := range s.shadow.docs["offers"] {
+		m.Offers[id] = &simulationtest.Offer{Life: d.life(), Name: id, Service: m.Services[d.Service],
+			Relations: map[*simulationtest.Relation]bool{}}
 	}
 	for id, d := range s.shadow.docs["units"] {
 		m.Units[id] = &simulationtest.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service],
@@ -56,6 +65,7 @@ func (s *sim) adopt() {
 			Started: d.Started, Resolved: d.Resolved != "", Erred: s.shadow.status("u#"+id+"#workload") == entity.StatusError,
 			Subs: map[*simulationtest.Unit]bool{}, Scopes: map[*simulationtest.Relation]bool{},
 			Attached: map[*simulationtest.Attachment]bool{}}
+		s.adoptTurn(m.Units[id], d)
 		m.Use("u#" + id)
 	}
 	for id, d := range s.shadow.docs["units"] {
@@ -68,9 +78,16 @@ func (s *sim) adopt() {
 		}
 	}
 	for key, d := range s.shadow.docs["relations"] {
-		r := &simulationtest.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulationtest.Unit]bool{}}
+		r := &simulationtest.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulationtest.Unit]bool{},
+			Offer: m.Offers[d.Offer], Suspended: d.Suspended}
+		if r.Offer != nil {
+			r.Offer.Relations[r] = true
+		}
 		for i := range r.Ends {
-			r.Ends[i] = m.Services[d.Endpoints[min(i, len(d.Endpoints)-1)].Service]
+			name := d.Endpoints[min(i, len(d.Endpoints)-1)].Service
+			if r.Ends[i] = m.Services[name]; r.Ends[i] == nil {
+				r.Ends[i] = simulationtest.NewRemote(name)
+			}
 			r.Ends[i].Relations[r] = true
 		}
 		for i, p := range simRelations {
@@ -84,6 +101,10 @@ func (s *sim) adopt() {
 	for _, d := range s.shadow.docs["scopes"] {
 		n, _ := d.Relation.(int)
 		u, r := m.Units[d.Unit], m.Relations[n]
+		if d.Remote != "" {
+			m.MirrorUnit(r, d.Remote)
+			continue
+		}
 		u.Scopes[r], r.In[u] = true, true
 	}
 	for id, d := range s.shadow.docs["storage"] {
@@ -169,7 +190,7 @@ func (s *sim) burst(actors, each int) error {
 	}
 	found := s.shadow.check()
 	for _, w := range s.history.check(s.shadow) {
-		if !strings.HasPrefix(w, "s#") { // a name might have been removed and reused
+		if !isReused(w) { // a name might have been removed and reused
 			found = append(found, w)
 		}
 	}

@@ -67,6 +67,10 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 		return nil, nil
 	case agent.failed && info.Resolved != entity.ResolvedNone:
 		return s.goOn(u), nil
+	case info.CharmURL != info.ServiceCharmURL && (!agent.failed || info.ForceCharm) && (s.calm || s.rnd.IntN(3) > 0):
+		return s.runCharm(u), nil
+	case u.Busy || u.Maintained:
+		return s.settleDown(u), nil
 	case agent.failed && info.Strength == entity.Plain:
 		for _, r := range relations { // all Dying relations are left, whatever their strength
 			if r.InScope && r.Life == entity.Dying && r.Strength > entity.Plain {
@@ -210,7 +214,7 @@ func (s *sim) goOn(u *simulationtest.Unit) *simAction {
 		if u.Life.Life == entity.Gone {
 			return simulationtest.Answer{entity.NotFound}
 		}
-		u.Resolved, u.Erred = false, false
+		u.Resolved, u.Erred, u.Maintained = false, false, false
 		if a := s.agents[unitTag(u)]; a != nil {
 			a.failed = false
 		}
@@ -226,7 +230,7 @@ func (s *sim) fail(u *simulationtest.Unit) *simAction {
 		if u.Life.Life == entity.Gone {
 			return simulationtest.Answer{entity.NotFound}
 		}
-		u.Erred = true
+		u.Erred, u.Maintained = true, false
 		if a := s.agents[unitTag(u)]; a != nil {
 			a.failed = true
 		}

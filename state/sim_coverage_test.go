@@ -12,6 +12,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
+	"juju/state/simulationtest"
 )
 
 // A rowCounts counts how often each row of the lifecycle tables was used: moves
@@ -31,6 +32,9 @@ func newRowCounts() *rowCounts {
 	}
 	for _, r := range lifecycle.Refs {
 		c.rows[refRow(r)] = 0
+	}
+	for _, event := range simulationtest.RolloutEvents {
+		c.rows[rolloutRow(event)] = 0
 	}
 	return c
 }
@@ -72,6 +76,22 @@ func (c *rowCounts) lowest(n int) (rows []string) {
 		rows[i] = fmt.Sprintf("%6d %s", c.rows[row], row)
 	}
 	return rows
+}
+
+// rolloutRow is the row of what happens to an upgrade in batches; the lifecycle tables don't have it.
+func rolloutRow(event string) string { return "a rollout " + event }
+
+// follow counts what happens in a model.
+func (c *rowCounts) follow(m *simulationtest.Model) {
+	m.Barred = c.barred
+	m.Rolled = func(event string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if _, known := c.rows[rolloutRow(event)]; !known {
+			panic("unknown event of a rollout: " + event)
+		}
+		c.rows[rolloutRow(event)]++
+	}
 }
 
 // barred counts a reference that blocked something.
@@ -117,8 +137,14 @@ func (c *rowCounts) see(s *sim, ops []txn.Op) {
 			}
 		case "services":
 			kind, by = lifecycle.Service, ""
+		case "offers":
+			kind = lifecycle.Offer
+		case "remotes":
+			kind = lifecycle.Remote
 		case "relations":
-			kind, by = lifecycle.Relation, ""
+			if kind = lifecycle.Relation; by != string(lifecycle.Controller) {
+				by = ""
+			}
 		case "storage":
 			kind = lifecycle.Storage
 		case "attachments":
@@ -127,7 +153,8 @@ func (c *rowCounts) see(s *sim, ops []txn.Op) {
 			kind = lifecycle.Model
 		}
 		for _, m := range lifecycle.Moves {
-			if m.Kind == kind && m.From == from && m.To == to && (by == "" || by == string(m.By)) {
+			right := by == string(m.By) || by == "" && m.By != lifecycle.Controller || m.By == lifecycle.LastRef
+			if m.Kind == kind && m.From == from && m.To == to && right {
 				c.once(moveRow(m), op.C+id)
 			}
 		}

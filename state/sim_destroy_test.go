@@ -56,10 +56,19 @@ func (s *sim) destroyService(svc *simulationtest.Service, how entity.Destruction
 	if svc == nil {
 		return nil
 	}
+	if svc.Remote {
+		how.Machines, how.Storage = false, false
+	}
 	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t storage=%t", svc.Name, how.Strength,
 		how.Timeout, how.Machines, how.Storage), by: "user",
+		may: []entity.Kind{entity.InUse},
 		rival: func() *simAction {
-			if s.rnd.IntN(2) == 0 {
+			switch {
+			case svc.Remote:
+				return s.relate(s.rnd.IntN(len(simRelations)))
+			case strings.HasPrefix(svc.Name, "db") && s.rnd.IntN(4) == 0:
+				return s.addOffer("o1", svc.Name)
+			case s.rnd.IntN(2) == 0:
 				return s.addUnits(svc, 1, nil)
 			}
 			if members := svc.Members(); len(members) > 0 && s.rnd.IntN(2) == 0 {
@@ -68,13 +77,20 @@ func (s *sim) destroyService(svc *simulationtest.Service, how entity.Destruction
 			return s.relate(s.rnd.IntN(len(simRelations)))
 		},
 		run: func() error {
+			if svc.Remote {
+				handle, err := s.st.CrossModel().Remote(s.ctx, svc.Name)
+				if err == nil {
+					err = handle.Destroy(s.ctx, how)
+				}
+				return err
+			}
 			handle, err := s.st.Service(s.ctx, svc.Name)
 			if err == nil {
 				err = handle.Destroy(s.ctx, how)
 			}
 			return err
 		},
-		expect: said(func() simulationtest.Answer { s.model.DestroyService(svc, s.model.Begin(how)); return nil })}
+		expect: said(func() simulationtest.Answer { return s.model.DestroyService(svc, s.model.Begin(how)) })}
 }
 
 func (s *sim) destroyMachine(m *simulationtest.Machine, how entity.Destruction) *simAction {
@@ -135,7 +151,7 @@ func (s *sim) cleaner() *simAction {
 			wait := 0
 			for id, d := range s.shadow.docs["cleanups"] {
 				// The cleanup of a model stays while machines wait for their containers.
-				whole := strings.HasSuffix(id, "-destroy-e") && len(s.model.Machines)+len(s.model.Storage) > 0
+				whole := strings.HasSuffix(id, "-destroy-e") && !s.model.IsEmpty()
 				switch {
 				case whole || s.waitsForStorage(d):
 					wait++

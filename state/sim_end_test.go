@@ -85,6 +85,14 @@ func (s *sim) round() (acted bool, err error) {
 			break
 		}
 	}
+	for a := s.otherModels(); a != nil; a = s.otherModels() {
+		if _, err := act(a, nil); err != nil {
+			return false, err
+		}
+	}
+	if err := s.roll(act); err != nil {
+		return false, err
+	}
 	before := s.shadow.transactions()
 	err = s.do(s.cleaner(), nil)
 	return acted || s.shadow.transactions() != before, err
@@ -117,13 +125,18 @@ func (s *sim) force() error {
 // endAll destroys everything, or with going only what is ending already.
 func (s *sim) endAll(how entity.Destruction, going bool) error {
 	var all []*simAction
-	for _, name := range slices.Sorted(maps.Keys(s.model.Services)) {
+	for _, name := range slices.Sorted(maps.Keys(s.model.Services)) { // after its offers
 		if svc := s.model.Services[name]; !going || svc.Life.Life != entity.Alive {
 			all = append(all, s.destroyService(svc, how))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.model.Offers)) { // after the relations that use it
+		if o := s.model.Offers[name]; !going || o.Life.Life != entity.Alive {
+			all = append(all, s.destroyOffer(o, how))
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.model.Relations)) {
-		if r := s.model.Relations[id]; going && r.Life.Life != entity.Alive {
+		if r := s.model.Relations[id]; going && r.Life.Life != entity.Alive || !going && r.Offer != nil {
 			all = append(all, s.destroyRelation(r, how))
 		}
 	}

@@ -14,7 +14,7 @@ func (s *sim) checkExplain() error {
 	for _, key := range s.model.Ends() {
 		kind, id, _ := strings.Cut(key, "#")
 		tag := map[string]func(string) entity.Tag{"m": entity.MachineTag, "u": entity.UnitTag,
-			"s": entity.ServiceTag, "st": entity.StorageTag, "r": entity.RelationTag}[kind](id)
+			"s": entity.ServiceTag, "rs": entity.ServiceTag, "o": entity.OfferTag, "st": entity.StorageTag, "r": entity.RelationTag}[kind](id)
 		e, err := s.st.Explain(s.ctx, tag)
 		if err != nil {
 			return fmt.Errorf("cannot explain %s: %w", key, err)

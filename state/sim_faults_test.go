@@ -200,6 +200,13 @@ var faults = []fault{
 		}
 		return v
 	})},
+	{"offers", "a relation that goes is not counted off its offer", uncounted("o#", "connections", -1)},
+	{"offers", "an offer that is no longer Alive still bars its service", uncounted("s#", "offers", -1)},
+	{"offers", "an offer is removed without asserting that no relation uses it",
+		unasserted(func(op *txn.Op, _ []txn.Op) bool { return in(op, "counts", "o#") && op.Remove })},
+	{"offers", "a relation uses an offer that is not Alive",
+		unasserted(func(op *txn.Op, all []txn.Op) bool { return in(op, "offers", "") && inserts(all, "relations") })},
+	{"offers", "the relations of an offer that is forced are forgotten", dropped(cleanupOf("destroy-o#"))},
 	{"rest", "what force leaves behind is not recorded",
 		dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
 }

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,12 +22,18 @@ func newHistory() *history {
 	return &history{map[string]simulationtest.Life{}, map[string]bool{}}
 }
 
-// check compares the current state with the last known one. Only the name of a
-// service can be reused.
+// isReused reports whether another entity can have the name of one that is gone.
+func isReused(key string) bool {
+	kind, _, _ := strings.Cut(key, "#")
+	return kind == "s" || kind == "rs" || kind == "o"
+}
+
+// check compares the current state with the last known one.
 func (h *history) check(s *shadow) (wrong []string) {
 	now := map[string]simulationtest.Life{}
 	for _, c := range []struct{ collection, prefix string }{
-		{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}, {"storage", "st#"}} {
+		{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}, {"storage", "st#"},
+		{"remotes", "rs#"}, {"offers", "o#"}} {
 		for id, d := range s.docs[c.collection] {
 			now[c.prefix+id] = d.life()
 		}
@@ -42,12 +49,12 @@ func (h *history) check(s *shadow) (wrong []string) {
 		switch {
 		case h.gone[key]:
 			wrong = append(wrong, key+" was gone and is there again")
-		case known && back && !(strings.HasPrefix(key, "s#") && l.Life == entity.Alive):
+		case known && back && !(isReused(key) && l.Life == entity.Alive):
 			wrong = append(wrong, fmt.Sprintf("%s went back from %s to %s", key, was, l))
 		}
 	}
 	for key := range h.last {
-		if _, there := now[key]; !there && !strings.HasPrefix(key, "s#") {
+		if _, there := now[key]; !there && !isReused(key) {
 			h.gone[key] = true
 		}
 	}
@@ -63,6 +70,7 @@ func (s *shadow) check() (wrong []string) {
 		counts: map[string]map[string]int{}}
 	c.machines()
 	c.services()
+	c.crossModel()
 	c.relations()
 	c.units()
 	c.scopes()
@@ -153,13 +161,37 @@ func (c *checker) machines() {
 func (c *checker) services() {
 	for id, d := range c.docs["services"] {
 		key := "s#" + id
-		c.begin(key, "units", "relations")
+		c.begin(key, "units", "relations", "offers")
 		c.own("statuses", key)
 		c.own("constraints", key)
 		c.own("settings", key)
 		c.forced(key, d)
 		if d.Life == entity.Dead {
 			c.complain("service %s is Dead, but not removed", id)
+		}
+	}
+}
+
+// crossModel checks offers, and services of other models.
+func (c *checker) crossModel() {
+	for id, d := range c.docs["remotes"] {
+		key := "rs#" + id
+		c.begin(key, "relations")
+		c.own("statuses", key)
+		c.forced(key, d)
+		if d.Life == entity.Dead || c.docs["services"][id] != nil {
+			c.complain("remote service %s is Dead, but not removed; or has the name of a service", id)
+		}
+	}
+	for id, d := range c.docs["offers"] {
+		key := "o#" + id
+		c.begin(key, "connections")
+		c.forced(key, d)
+		if d.Life == entity.Dead {
+			c.complain("offer %s is Dead, but not removed", id)
+		}
+		if d.Life == entity.Alive {
+			c.refer(id, "s#"+d.Service, "offers")
 		}
 	}
 }
@@ -175,11 +207,18 @@ func (c *checker) relations() {
 		for _, e := range r.Endpoints {
 			end := e.Service + "#" + key
 			c.own("endpoints", end)
-			c.refer(id, "s#"+e.Service, "relations")
+			switch {
+			case e.Remote && r.Offer != "":
+				c.refer(id, "o#"+r.Offer, "connections")
+			case e.Remote:
+				c.refer(id, "rs#"+e.Service, "relations")
+			default:
+				c.refer(id, "s#"+e.Service, "relations")
+			}
 			if d := c.docs["endpoints"][end]; d != nil && (d.Life != r.Life || d.Strength != r.Strength) {
 				c.complain("endpoint %s is %s %s, its relation %s", end, d.Life, d.Strength, r.life())
 			}
-			if svc := c.docs["services"][e.Service]; svc != nil && svc.Life == entity.Dying && r.Life == entity.Alive {
+			if svc := cmp.Or(c.docs["services"][e.Service], c.docs["remotes"][e.Service]); svc != nil && svc.Life == entity.Dying && r.Life == entity.Alive {
 				c.complain("relation %s of a Dying service is Alive", key)
 			}
 		}
@@ -243,8 +282,11 @@ func (c *checker) scopes() {
 		n, _ := d.Relation.(int)
 		c.own("scopes", id)
 		c.refer(id, fmt.Sprintf("r#%d", n), "scopes")
+		c.own("settings", fmt.Sprintf("r#%d#%s", n, d.Unit+d.Remote))
+		if d.Remote != "" {
+			continue
+		}
 		c.refer(id, "u#"+d.Unit, "scopes")
-		c.own("settings", fmt.Sprintf("r#%d#%s", n, d.Unit))
 		if u := c.docs["units"][d.Unit]; u != nil && u.Life == entity.Dead {
 			c.complain("dead unit %s is in relation %d", d.Unit, n)
 		}
@@ -326,7 +368,7 @@ func (c *checker) tasks() {
 func (c *checker) compare() {
 	for _, collection := range simCollections {
 		switch collection {
-		case "machines", "units", "services", "relations", "leftovers":
+		case "machines", "units", "services", "remotes", "offers", "relations", "leftovers":
 			continue
 		}
 		for id := range c.docs[collection] {
@@ -356,8 +398,18 @@ func (c *checker) compare() {
 // actors checks that everything that is ending has an actor to end it.
 func (c *checker) actors() {
 	for id, d := range c.docs["services"] {
-		if n := c.counts["s#"+id]; d.Life == entity.Dying && n["units"]+n["relations"] == 0 {
+		if n := c.counts["s#"+id]; d.Life == entity.Dying && n["units"]+n["relations"]+n["offers"] == 0 {
 			c.complain("service %s is Dying, but nothing refers to it", id)
+		}
+	}
+	for id, d := range c.docs["remotes"] {
+		if d.Life == entity.Dying && c.counts["rs#"+id]["relations"] == 0 {
+			c.complain("remote service %s is Dying, but nothing refers to it", id)
+		}
+	}
+	for id, d := range c.docs["offers"] {
+		if d.Life == entity.Dying && c.counts["o#"+id]["connections"] == 0 {
+			c.complain("offer %s is Dying, but no relation uses it", id)
 		}
 	}
 	for key, r := range c.docs["relations"] {

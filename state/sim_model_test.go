@@ -21,12 +21,12 @@ func (s *sim) begin() (err error) {
 		return err
 	}
 	for name, metadata := range simCharms {
-		s.charms[name] = statetest.Charm(s, s.st, metadata)
+		s.addRevisions(name, metadata)
 	}
 	s.model, s.shadow, s.history, s.agents = simulationtest.New(), newShadow(), newHistory(), map[string]*simAgent{}
 	s.model.Stores, s.model.Given, s.gives = simStores, s.given, simGives{}
 	if s.cover != nil {
-		s.model.Barred = s.cover.barred
+		s.cover.follow(s.model)
 	}
 	s.watch()
 	return nil
@@ -137,9 +137,11 @@ func (s *sim) whileItEnds() (*simAction, error) {
 		return s.weather(), nil
 	case n < 90:
 		return s.shrink(), nil
-	case n < 93:
+	case n < 91:
+		return s.useOffersWhileItEnds(), nil
+	case n < 94:
 		return s.destroyModel(s.modelDestruction()), nil
-	case len(s.model.Machines)+len(s.model.Services)+len(s.model.Storage) > 0:
+	case !s.model.IsEmpty():
 		return s.modelDead(), nil
 	}
 	return nil, nil
@@ -154,7 +156,7 @@ func (s *sim) forceModel() error {
 		if err := s.do(s.cleaner(), nil); err != nil {
 			return err
 		}
-		if len(s.model.Machines)+len(s.model.Services)+len(s.model.Storage) == 0 {
+		if s.model.IsEmpty() {
 			return s.quiet("the model was forced, and time has passed")
 		}
 		s.clock.Add(61_000)

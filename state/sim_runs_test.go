@@ -78,7 +78,7 @@ func TestStateMatchesTheReferenceModelWithMgoTxn(t *testing.T) {
 func simulate(t *testing.T, seed uint64, steps int, total *rowCounts) {
 	s := newSim(t, seed)
 	s.cover = newRowCounts()
-	s.model.Barred = s.cover.barred
+	s.cover.follow(s.model)
 	begin := time.Now()
 	for s.steps < steps {
 		if err := s.life(min(2000, steps-s.steps)); err != nil {

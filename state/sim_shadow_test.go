@@ -51,11 +51,19 @@ type simDoc struct {
 	Status      string          `bson:"status"`
 	Completed   time.Time       `bson:"completed"`
 	Arg         string          `bson:"arg"`
+	Offer       string          `bson:"offer"`  // that a relation uses
+	Remote      string          `bson:"remote"` // the unit of another model in a scope
+	Suspended   bool            `bson:"suspended"`
+	Charm       string          `bson:"charm"`
+	ForceCharm  bool            `bson:"forcecharm"`
+	Rollout     modeldb.Rollout `bson:"rollout"` // its ID is "" if there is none
+	Turn        modeldb.Turn    `bson:"turn"`
 	Ports       []struct {
 		Unit string `bson:"unit"`
 	} `bson:"ports"`
 	Endpoints []struct {
 		Service string `bson:"service"`
+		Remote  bool   `bson:"remote"`
 	} `bson:"endpoints"`
 	More map[string]any `bson:",inline"`
 }
@@ -73,7 +81,7 @@ func (d *simDoc) storage() string {
 
 // simCollections lists the collections of entities, and of what must be removed
 // with them.
-var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments",
+var simCollections = []string{"machines", "units", "services", "remotes", "offers", "relations", "endpoints", "scopes", "deployments",
 	"settings",
 	"storage", "attachments", "operations", "tasks", "constraints", "counts",
 	"statuses", "ports", "credentials", "cleanups", "leftovers"}
@@ -208,10 +216,16 @@ func (s *shadow) facts() map[string]string {
 			slices.Contains(m.Jobs, modeldb.JobManageModel), m.Clean, m.ForUnits)
 	}
 	for id, d := range s.docs["services"] {
-		facts["s#"+id] = d.life().String()
+		facts["s#"+id] = simulationtest.ServiceFact(d.life(), d.Charm, d.ForceCharm, d.rolloutFact())
+	}
+	for id, d := range s.docs["remotes"] {
+		facts["rs#"+id] = d.life().String()
+	}
+	for id, d := range s.docs["offers"] {
+		facts["o#"+id] = fmt.Sprintf("%s of %s", d.life(), d.Service)
 	}
 	for id, u := range s.docs["units"] {
-		facts["u#"+id] = simulationtest.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "")
+		facts["u#"+id] = simulationtest.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "") + s.charmFact(u)
 	}
 	for id, d := range s.docs["storage"] {
 		facts["st#"+id] = simulationtest.StorageFact(d.life(), d.Machine, d.Filesystem != "", d.Release)
@@ -226,11 +240,11 @@ func (s *shadow) facts() map[string]string {
 	in := map[int][]string{}
 	for _, d := range s.docs["scopes"] {
 		n, _ := d.Relation.(int)
-		in[n] = append(in[n], d.Unit)
+		in[n] = append(in[n], d.Unit+d.Remote)
 	}
 	for key, r := range s.docs["relations"] {
 		slices.Sort(in[r.Number])
-		facts[fmt.Sprintf("r#%d", r.Number)] = simulationtest.RelationFact(r.life(), key, in[r.Number])
+		facts[fmt.Sprintf("r#%d", r.Number)] = simulationtest.RelationFact(r.life(), r.Suspended, key, in[r.Number])
 	}
 	return facts
 }

@@ -30,8 +30,11 @@ type sim struct {
 	ctrl   *controller.Controller
 	st     *state.State
 	rnd    *rand.Rand
-	clock  *atomic.Int64 // milliseconds
-	charms map[string]string
+	clock  *atomic.Int64                    // milliseconds
+	charms map[string]*simulationtest.Charm // by URL
+	// revisions are the charms that a service can have; it is deployed with the first.
+	revisions map[string][]*simulationtest.Charm
+	ghosts    int // ids of peer relations that were gone at once, all negative
 
 	model   *simulationtest.Model
 	shadow  *shadow
@@ -41,6 +44,8 @@ type sim struct {
 	cover   *rowCounts
 	fault   func([]txn.Op) []txn.Op
 	ports   int
+
+	connections int // how many relations of another model have used an offer
 
 	gives     simGives // what deploy has asked for, by service
 	attaching []string // storage for the unit that is being added
@@ -52,8 +57,8 @@ type sim struct {
 	calm   bool     // no actor acts out of turn
 	busy   int      // how many entities there are before more are removed than added
 	// One in racing steps has another action between its reads and its commit;
-	// cleaning of a hundred steps are the cleaner's, and tasking are about tasks.
-	racing, cleaning, tasking int
+	// cleaning of a hundred steps are the cleaner's, tasking are about tasks, and rolling about upgrades.
+	racing, cleaning, tasking, rolling int
 }
 
 // simCharms maps services to their charms.
@@ -77,6 +82,7 @@ var simRelations = []struct {
 	{"log:info", "db:juju-info", true}, {"log:too", "db:server", true}, {"log:info", "web:juju-info", true},
 	{"log:info", "ring:juju-info", true}, {"col:info", "db:juju-info", true}, {"ship:info", "db:juju-info", true},
 	{"ship:feed", "col:feed", true}, {"ship:info", "disk:juju-info", true},
+	{"web:db", "far:server", false}, {"web:db", "far2:server", false},
 }
 
 var simServices = []string{"db", "db2", "web", "ring", "log", "col", "ship", "disk", "disk"}
@@ -89,9 +95,9 @@ func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
 	store := statetest.Store(t, mongo.Options{})
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{},
-		charms: map[string]string{}}
+		charms: map[string]*simulationtest.Charm{}, revisions: map[string][]*simulationtest.Charm{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
-	s.tasking = 2
+	s.tasking, s.rolling = 2, one(s, []int{3, 8, 20})
 	s.clock.Store(time.Now().UnixMilli())
 	err := controller.Initialize(s.ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User:     statetest.Admin,
@@ -308,7 +314,7 @@ func (s *sim) step() error {
 	if err != nil || a == nil {
 		return err
 	}
-	if a.by == "cleaner" || s.rnd.IntN(s.racing) > 0 {
+	if a.by == "cleaner" || a.by == simRollouts || s.rnd.IntN(s.racing) > 0 {
 		return s.do(a, nil)
 	}
 	if a.rival != nil && s.rnd.IntN(3) > 0 {

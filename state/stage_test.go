@@ -260,10 +260,11 @@ func (s *scene) model(name string) string {
 // databases returns the databases whose transactions are watched.
 func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB(), s.controllerDB()} }
 
-// These match what differs between runs of the same calls: an archive counts how often it was kept.
+// These match what differs between runs of the same calls: an archive counts how often it was kept, and a relation how often
+// its units were mirrored.
 var (
 	randomIDs = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{24}\b`)
-	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"|,"kept":\d+|"kept":\d+,`)
+	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"|,"(?:kept|mirrors)":\d+|"(?:kept|mirrors)":\d+,`)
 	numbers   = regexp.MustCompile(`([/#"-])\d+|("(?:id|relation|counter|number)":)\d+`)
 )
 

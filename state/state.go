@@ -12,7 +12,9 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/watches"
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/schema"
@@ -42,6 +44,15 @@ func (st *State) Name() string { return st.db.Name }
 // closing.
 func (st *State) Done() <-chan struct{} { return st.done }
 
+// Watches are the watches of a model: see package watches. Package watcher documents what they guarantee.
+type Watches = watches.Watches
+
+// A Live is a model whose parts are kept up to date: see modelstatus.Live.
+type Live = modelstatus.Live
+
+// Watches returns the watches of the model.
+func (st *State) Watches() Watches { return watches.New(st.db, st.hub) }
+
 // Transactions maintains a model's transactions.
 type Transactions struct{ st *State }
 
@@ -51,6 +62,11 @@ func (st *State) Transactions() Transactions { return Transactions{st} }
 // Barrier waits until everything written before is on disk.
 func (t Transactions) Barrier(ctx context.Context) error { return t.st.host.Store.Barrier(ctx) }
 
+// Fence is lease.Fence for the model's database.
+func (t Transactions) Fence(ctx context.Context, epoch int64) (context.Context, error) {
+	return lease.Fence(ctx, t.st.db.Database, epoch)
+}
+
 // ResumeTransactions finishes unfinished transactions, except recent ones that are probably still running.
 func (t Transactions) ResumeTransactions(ctx context.Context) error {
 	return t.st.db.ResumeTransactions(ctx, t.st.host.Now().Add(-mongo.ResumeAge))
@@ -59,6 +75,25 @@ func (t Transactions) ResumeTransactions(ctx context.Context) error {
 // PruneTransactions removes finished transactions older than age, and returns how many.
 func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
 	return t.st.db.PruneTransactions(ctx, t.st.host.Now().Add(-age))
+}
+
+// Token identifies the state of the model: it differs once anything has changed that plans depend on.
+func (t Transactions) Token(ctx context.Context) (string, error) {
+	return t.st.db.Sum(modeldb.Planned())
+}
+
+// IfUnchanged returns a context whose first transaction is made only if the model is in the state that a token
+// identifies. The error, like that of the transaction, is Moved if it is not.
+func (t Transactions) IfUnchanged(ctx context.Context, token string) (context.Context, error) {
+	check := func() error {
+		now, err := t.Token(ctx)
+		if err == nil && now != token {
+			err = entity.WithHint(entity.Errorf(entity.Moved, "the model has changed since the plan"),
+				"To see what would happen now, run the command again with --dry-run instead of --if-unchanged.")
+		}
+		return err
+	}
+	return t.st.db.OnlyIf(ctx, check), check()
 }
 
 // mapped converts documents to values.

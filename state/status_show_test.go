@@ -28,7 +28,7 @@ func TestStatusPatterns(t *testing.T) {
 	r := w.relate("mysql", "logging")
 	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusBlocked, Message: "no disk"}))
-	w.ok(mustService(w, "wordpress").SetExposed(w.ctx, true))
+	w.ok(mustService(w, "wordpress").Expose(w.ctx, nil))
 	for _, c := range []struct {
 		patterns []string
 		units    string

@@ -273,11 +273,11 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 		if err != nil || u.doc.Life != entity.Alive {
 			return err == nil, err
 		}
-		ch, err := s.st.charmOf(ctx, o, u.doc.Service)
+		meta, err := s.st.storesOf(ctx, o, u.doc.Service)
 		if err != nil {
 			return false, err
 		}
-		return true, u.storeChanges(o, ch.Meta, entity.StoreOf(s.doc.ID), -1)
+		return true, u.storeChanges(o, meta, entity.StoreOf(s.doc.ID), -1)
 	})
 }
 
@@ -339,10 +339,10 @@ func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error
 
 // PersistentStorage returns the number of storage instances that outlive machines; 0 if the model is not Alive, because
 // its destruction has specified what happens to them.
-func (st *State) PersistentStorage(ctx context.Context) (int, error) {
-	model, err := st.db.Model()
+func (p Provisioning) PersistentStorage(ctx context.Context) (int, error) {
+	model, err := p.st.db.Model()
 	if err != nil || model.Life != entity.Alive {
 		return 0, err
 	}
-	return st.db.Count(modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
+	return p.st.db.Count(modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
 }

@@ -181,14 +181,29 @@ func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error 
 	return limits.UnitStorage.Check(len(has) + n)
 }
 
-// charmOf reads the charm of a service, and asserts that it does not change.
-func (st *State) charmOf(ctx context.Context, o *ops, service string) (*charm.Charm, error) {
+// storesOf reads the metadata of a service's charm, and asserts that it does not change. During a rollout it has only the
+// stores that the former charm has too: units have either charm, and the rollout may be reverted.
+func (st *State) storesOf(ctx context.Context, o *ops, service string) (*charm.Meta, error) {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
 		return nil, err
 	}
-	o.Assert(modeldb.ServicesC, service, bson.D{{"charm", svc.doc.CharmURL}})
-	return st.db.Charm(svc.doc.CharmURL)
+	o.Assert(modeldb.ServicesC, service, svc.doc.KeepsCharm())
+	ch, err := st.db.Charm(svc.doc.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	if svc.doc.Rollout == nil {
+		return ch.Meta, nil
+	}
+	former, err := st.db.Charm(svc.doc.Rollout.Former)
+	if err != nil {
+		return nil, err
+	}
+	meta := *ch.Meta
+	meta.Storage = maps.Clone(meta.Storage)
+	maps.DeleteFunc(meta.Storage, func(name string, _ charm.Storage) bool { _, has := former.Meta.Storage[name]; return !has })
+	return &meta, nil
 }
 
 // A storageGrant is storage that a transaction adds to a unit.
@@ -398,11 +413,9 @@ func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, bo
 	if g.machine, err = u.st.db.MachineOf(u.doc); err != nil {
 		return g, err
 	}
-	ch, err := u.st.charmOf(ctx, o, u.doc.Service)
-	if err != nil {
+	if g.meta, err = u.st.storesOf(ctx, o, u.doc.Service); err != nil {
 		return g, err
 	}
-	g.meta = ch.Meta
 	o.AssertModelAlive()
 	o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 	return g, nil

@@ -267,7 +267,7 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		o.Remove(modeldb.ImportsC, f.ID, nil)
 		// Of two concurrent imports, the later one sees the instance added by the earlier one.
 		o.AssertModelAlive()
-		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, mongo.Unadvanced("imports", model.Imports), bson.D{{"$inc", bson.D{{"imports", 1}}}})
 		return nil
 	})
 }

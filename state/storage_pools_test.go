@@ -122,6 +122,8 @@ func TestImportStorage(t *testing.T) {
 	leftFilesystem(s)
 	_, _, err = pools.BeginImport(s.ctx, "fast", "fs-data/0", "cache")
 	s.refused(err, entity.InUse, `filesystem "fs-data/0" is still to be removed or released`)
+	_, _, err = pools.BeginImport(s.ctx, "fast", "fs-other", "cache") // which nothing else has
+	s.ok(err)
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Release: true}))
 	_, _, err = pools.BeginImport(s.ctx, "fast", "fs", "cache")
 	s.refused(err, entity.NotAlive, "is no longer alive")

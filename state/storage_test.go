@@ -253,7 +253,8 @@ func TestModelWithStorageIsDestroyedOnlyWithAStorageFlag(t *testing.T) {
 	w.refused(w.st.Destroy(w.ctx, entity.Destruction{}), entity.PersistentStorage,
 		"The model has persistent storage remaining:\n\t2 filesystems")
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Release: true}))
-	w.cleans()
+	w.cleans() // in one go, though the machines must wait for the units
+	w.sees("data/0 detaching disk/0", "data/1 detaching disk/1")
 	w.givesUp("disk/0", "data/0")
 	w.cleans()
 	work, err := w.st.Provisioning().StorageWork(w.ctx)
@@ -379,6 +380,7 @@ func TestTheLastWordOnTheFilesystemsThatAreLeft(t *testing.T) {
 	s.refused(s.st.Destroy(s.ctx, entity.Destruction{Release: true}), entity.NotAlive, "storage data/0 may be lost")
 	s.works(true)
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Release: true}))
+	s.works(true)
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Storage: true}))
 	s.works(false)
 	s.end()
@@ -457,4 +459,17 @@ func TestUpgradeChangesTheStorageOfNewUnits(t *testing.T) {
 	s.ok(err)
 	s.sees("cache/2 pending disk/2", "cache/3 pending disk/2", "data/0 attached disk/0", "data/1 pending disk/1",
 		"data/4 pending disk/2")
+
+	// What an upgrade does not mention stays as it was, and is what more storage of a unit is like.
+	s.ok(set(map[string]entity.StorageConstraints{"data": {Size: 9, Count: 1}}))
+	if got := s.service("disk").StorageConstraints()["cache"]; got.Pool != "fast" || got.Count != 2 {
+		t.Errorf("new units get %+v as cache", got)
+	}
+	ids, err := s.unit("disk/0").AddStorage(s.ctx, "cache", entity.StorageConstraints{Count: 1})
+	s.ok(err)
+	all, err := s.st.StorageStatus(s.ctx, ids...)
+	s.ok(err)
+	if len(all) != 1 || all[0].Pool != "fast" {
+		t.Errorf("added %+v, want one from pool fast", all)
+	}
 }

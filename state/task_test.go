@@ -145,11 +145,11 @@ func TestEnqueueAsksTheUnitsCharm(t *testing.T) {
 	new := []state.NewTask{{Receiver: "busy/0", Name: "new"}}
 	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, new)
 	w.ok(err)
-	w.refused(errs[0], entity.Invalid, `action "new" not defined on unit "busy/0"`)
+	w.refused(errs[0], entity.NotFound, `action "new" not defined on unit "busy/0"`)
 	w.st.Before(func() { w.ok(u.SetCharm(w.ctx, "local:jammy/busy-1")) })
 	_, _, errs, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Receiver: "busy/0", Name: "look"}})
 	w.ok(err)
-	w.refused(errs[0], entity.Invalid, `action "look" not defined on unit "busy/0"`)
+	w.refused(errs[0], entity.NotFound, `action "look" not defined on unit "busy/0"`)
 	w.enqueues(new[0])
 }
 

@@ -2,12 +2,10 @@ package state
 
 import (
 	"context"
-	"strconv"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/tasks"
-	"juju/state/watcher"
 )
 
 // Tasks returns the model's tasks.
@@ -55,28 +53,6 @@ func (m *Machine) FinishTask(ctx context.Context, id string, outcome entity.Task
 // LogTask adds a message to one of the unit's tasks, which must be running.
 func (u *Unit) LogTask(ctx context.Context, id, message string) error {
 	return tasks.Log(ctx, u.st.db, u.doc.Name, id, message)
-}
-
-// MachineTasks fires when a task of the machine may have changed.
-func (w Watches) MachineTasks(ctx context.Context, id string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Prefix(modeldb.TasksC, entity.MachineTag(id).String()+"#")), nil
-}
-
-// Operation fires when a task of the operation may have changed.
-func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, error) {
-	operation, err := w.st.Tasks().Operation(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	var topics []watcher.Topic
-	for _, t := range operation.Tasks {
-		number, err := strconv.Atoi(t.ID)
-		if err != nil {
-			return nil, err
-		}
-		topics = append(topics, watcher.Doc(modeldb.TasksC, modeldb.TaskID(t.Receiver, number)))
-	}
-	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
 // taskedOps has the cleaner end the tasks of a removed unit or machine.

@@ -164,3 +164,23 @@ func (m mutator) between(t *testing.T, st *stage, c conflict, n int, first, last
 		t.Errorf("%s: an error of no kind: %v", c.name, got.mutator)
 	}
 }
+
+// A rollout that ends between any two reads of its revert was either reverted or had ended.
+func TestARolloutEndsWhileItIsReverted(t *testing.T) {
+	st := sharedStage(t)
+	m := on("Service.RevertRollout", "that is about to end", theService("mysql"), reverts, rolling, func(s *scene) {
+		s.ok(s.unit("mysql/0").SetCharm(s.ctx, "local:jammy/mysql-1"))
+	})
+	for n := range m.reads(t, st) {
+		var i interloper
+		s := st.scene(t, i.tap)
+		call := m.ready(s)
+		i.arm(n+1, func() { s.ok(advances(s, s.service("mysql"))) })
+		if err := call(); entity.KindOf(err) != entity.Invalid {
+			t.Errorf("before read %d: got error %v of a rollout that has ended", n+1, err)
+		}
+		i.disarm()
+		s.checkIntact()
+		s.close()
+	}
+}

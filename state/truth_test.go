@@ -52,7 +52,18 @@ func (w *world) checkCounts() {
 		}
 	}
 	for _, s := range docs("services") {
-		begin("s#"+text(s["_id"]), "units", "relations")
+		begin("s#"+text(s["_id"]), "units", "relations", "offers")
+	}
+	remote := map[string]bool{}
+	for _, r := range docs("remotes") {
+		begin("rs#"+text(r["_id"]), "relations")
+		remote[text(r["_id"])] = true
+	}
+	for _, o := range docs("offers") {
+		begin("o#"+text(o["_id"]), "connections")
+		if o["life"] == float64(entity.Alive) {
+			add("s#"+text(o["service"]), "offers")
+		}
 	}
 	for _, u := range docs("units") {
 		if text(u["principal"]) == "" {
@@ -66,6 +77,9 @@ func (w *world) checkCounts() {
 		key := fmt.Sprintf("r#%v", r["id"])
 		begin(key, "scopes")
 		byKey[text(r["_id"])] = key
+		if offer := text(r["offer"]); offer != "" {
+			add("o#"+offer, "connections")
+		}
 	}
 	for _, u := range docs("units") {
 		add("s#"+text(u["service"]), "units")
@@ -80,14 +94,21 @@ func (w *world) checkCounts() {
 		}
 	}
 	for _, e := range docs("endpoints") {
-		add("s#"+text(e["service"]), "relations")
+		switch service := text(e["service"]); {
+		case remote[service]:
+			add("rs#"+service, "relations")
+		case !strings.HasPrefix(service, "remote-"):
+			add("s#"+service, "relations")
+		}
 		if byKey[text(e["relation"])] == "" {
 			w.Errorf("an endpoint of a removed relation: %v", e)
 		}
 	}
 	for _, s := range docs("scopes") {
 		add(fmt.Sprintf("r#%v", s["relation"]), "scopes")
-		add("u#"+text(s["unit"]), "scopes")
+		if unit := text(s["unit"]); unit != "" {
+			add("u#"+unit, "scopes")
+		}
 	}
 	for _, s := range docs("storage") {
 		begin("st#"+text(s["_id"]), "attachments")

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
@@ -11,6 +12,8 @@ import (
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
 )
 
 // unitsAtOnce is the maximum number of units that one transaction adds.
@@ -92,15 +95,13 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
-	o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
+	o.Assert(modeldb.ServicesC, s.doc.Name, append(slices.Clone(modeltxn.IsAlive), s.doc.KeepsBindings()))
 	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", text}})
 	var meta *charm.Meta
 	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {
-		ch, err := s.st.charmOf(ctx, o, s.doc.Name)
-		if err != nil {
+		if meta, err = s.st.storesOf(ctx, o, s.doc.Name); err != nil {
 			return err
 		}
-		meta = ch.Meta
 	}
 	return b.newOps(ctx, o, n, placement, model, own, meta)
 }
@@ -114,7 +115,11 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
-	if b.places, err = s.places(ctx, b.places, n, placement, constraints); err != nil {
+	want, doc, err := networks.Demand(s.st.db, o.Ops, constraints, s.doc)
+	if err != nil {
+		return err
+	}
+	if b.places, err = s.places(ctx, b.places, n, placement, constraints, demand{want, doc}); err != nil {
 		return err
 	}
 	if b.numbers < n {

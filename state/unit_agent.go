@@ -7,9 +7,12 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/networks"
+	"juju/state/internal/watches"
 	"juju/state/limits"
 	"juju/state/mongo"
 )
@@ -91,10 +94,37 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o.Assert(modeldb.CharmsC, url, modeltxn.Exists)
+		if err := u.st.db.UseCharm(o.Ops, url); err != nil {
+			return err
+		}
 		o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.NotDead, bson.D{{"$set", bson.D{{"charm", url}}}})
 		return nil
 	})
+}
+
+// bound returns the addresses of the endpoints that are bound to other spaces than alpha.
+func (u *Unit) bound(svc *Service, addresses []string) (map[string]entity.BoundAddress, error) {
+	if len(svc.doc.Bindings) == 0 {
+		return nil, nil
+	}
+	ch, err := u.st.db.Charm(svc.doc.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := u.st.db.Networks()
+	bound := map[string]entity.BoundAddress{}
+	for _, endpoint := range append(ch.Meta.Endpoints(), charm.ImplicitRelation().Name) {
+		space := doc.NameOf(svc.doc.SpaceFor(endpoint))
+		if space == entity.AlphaSpace {
+			continue
+		}
+		address := entity.BoundAddress{Space: space}
+		if a, ok := networks.AddressFor(doc, svc.doc, endpoint, addresses); ok {
+			address.Address = a
+		}
+		bound[endpoint] = address
+	}
+	return bound, err
 }
 
 // Info returns what the unit's agent needs to know.
@@ -113,7 +143,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	info := entity.UnitInfo{
 		Name: u.doc.Name, Service: u.doc.Service, Machine: u.doc.Machine, Principal: u.doc.Principal,
 		Life: u.doc.Life, Strength: u.doc.Strength, ServiceLife: svc.doc.Life, Resolved: u.doc.Resolved,
-		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
+		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmOf(u.doc), ForceCharm: svc.doc.ForceCharm,
 		ConfigVersion: config.Version, ResourcesVersion: svc.doc.Resources, Started: u.doc.Started,
 	}
 	leaders, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
@@ -140,6 +170,9 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	}
 	if addresses := machine.Addresses; len(addresses) > 0 {
 		info.PrivateAddress, info.PublicAddress = addresses[0], addresses[0]
+		if info.Bound, err = u.bound(svc, addresses); err != nil {
+			return entity.UnitInfo{}, err
+		}
 	}
 	info.Zone = machine.CloudHardware.Zone
 	if u.doc.Principal != "" {
@@ -196,4 +229,18 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		return fmt.Errorf("cannot request a reboot for unit %s: %w", u.doc.Name, err)
 	}
 	return nil
+}
+
+// Deployed returns the units that a machine or principal deploys, in natural order.
+func (a Agents) Deployed(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
+	names, err := watches.DeployedBy(a.st.db, parent)
+	if err != nil {
+		return nil, err
+	}
+	units, err := a.st.units(bson.D{{"_id", bson.D{{"$in", names}}}})
+	all := make([]entity.AgentUnit, len(units))
+	for i, u := range units {
+		all[i] = entity.AgentUnit{Name: u.doc.Name, Life: u.doc.Life}
+	}
+	return all, err
 }

@@ -50,8 +50,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if err := write(u.doc.Service, changes.Applications); err != nil {
 			return err
 		}
-		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
-			if err := ports.Change(u.st.db, o.Ops, u.doc, changes.OpenPorts, changes.ClosePorts); err != nil {
+		if len(changes.OpenPorts)+len(changes.EndpointPorts)+len(changes.ClosePorts) > 0 {
+			if err := ports.Change(u.st.db, o.Ops, u.doc, changes); err != nil {
 				return err
 			}
 		}

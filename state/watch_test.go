@@ -63,6 +63,33 @@ func TestWatchMachines(t *testing.T) {
 	named(t, events, "0")
 }
 
+// A model ends once nothing is left in it, and an offer or a service of another model may be the last to go.
+func TestWatchOfTheEndSeesOffersAndRemotes(t *testing.T) {
+	w := newWorld(t)
+	x := w.st.CrossModel()
+	w.deploy("mysql", statetest.MySQL, 0)
+	w.ok(x.AddOffer(w.ctx, entity.NewOffer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}}))
+	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
+		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+	machines, err := w.st.Watches().Machines(w.ctx)
+	w.ok(err)
+	next(t, machines)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	named(t, machines, "0") // all earlier changes were published
+	events, err := w.st.Watches().End(w.ctx)
+	w.ok(err)
+	next(t, events)
+	remote, err := x.Remote(w.ctx, "db")
+	w.ok(err)
+	w.ok(remote.Destroy(w.ctx, plain))
+	next(t, events)
+	offer, err := x.Offer(w.ctx, "shop")
+	w.ok(err)
+	w.ok(offer.Destroy(w.ctx, plain))
+	next(t, events)
+}
+
 func TestWatchDeployed(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
@@ -275,4 +302,34 @@ func TestWatchesOfAgentsReportSettings(t *testing.T) {
 	w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"logging-config": "<root>=DEBUG"}, nil))
 	next(t, unit)
 	next(t, machine)
+}
+
+// The agent of a subordinate hears that the relation to its principal ends. The agent of the principal does not from
+// this watch: it has others for its relations.
+func TestWatchOfASubordinateReportsItsRelation(t *testing.T) {
+	w := newWorld(t)
+	_, r := w.addSubordinate()
+	machines, err := w.st.Watches().Machines(w.ctx)
+	w.ok(err)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	named(t, machines, "1") // the events of the deployment have passed
+	principal, err := w.st.Watches().Unit(w.ctx, "mysql/0")
+	w.ok(err)
+	subordinate, err := w.st.Watches().Unit(w.ctx, "logging/0")
+	w.ok(err)
+	next(t, principal)
+	next(t, subordinate)
+	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
+	next(t, subordinate)
+	info, err := w.unit("logging/0").Info(w.ctx)
+	w.ok(err)
+	if !info.OrphanedBySubRel {
+		t.Error("the subordinate is not reported as an orphan")
+	}
+	select {
+	case <-principal:
+		t.Error("the principal's agent is woken too")
+	default:
+	}
 }

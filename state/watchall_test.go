@@ -217,18 +217,23 @@ func notNull(m map[string]int64) map[string]int64 {
 	return m
 }
 
-// Every watch, of anything, started at any moment and read however slowly, ends
-// up with the current state, even if the log wraps or is lost.
-func TestEveryWatchConverges(t *testing.T) {
+// watchedWorld returns a world with a small log, so that watches that are slow miss changes, and with charms by their
+// names. loseTail breaks the connection on which the watches learn of changes.
+func watchedWorld(t *testing.T) (w *world, charms map[string]string, loseTail func()) {
 	ctrl, st := statetest.ControllerWith(t, controller.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
-	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
-	loseTail := st.LosableTail()
-	seed := testSeed(t)
-	charms := map[string]string{}
+	charms = map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress,
 		"logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, st, meta)
 	}
+	return &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}, charms, st.LosableTail()
+}
+
+// Every watch, of anything, started at any moment and read however slowly, ends
+// up with the current state, even if the log wraps or is lost.
+func TestEveryWatchConverges(t *testing.T) {
+	w, charms, loseTail := watchedWorld(t)
+	st, seed := w.st, testSeed(t)
 	names := []string{"mysql", "wordpress", "logging"}
 	steps := 150
 	if testing.Short() {

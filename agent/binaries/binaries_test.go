@@ -303,7 +303,9 @@ func TestBadArchivesAreRefused(t *testing.T) {
 }
 
 // hasty has a bound for trials that a test can wait for, and in which a busy machine starts a process.
-var hasty = Options{Bound: 2 * time.Second}
+var hasty = Options{Bound: hastyBound}
+
+const hastyBound = 2 * time.Second
 
 // goBinaries installs the test binary as jujud, on trial.
 func goBinaries(t *testing.T, d Dir) entity.Binaries {
@@ -327,12 +329,16 @@ func TestATrialThatHangsIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir, Options{})
 	p := goBinaries(t, d)
+	const bound = hastyBound + 100*time.Millisecond // of this trial
+	if err := d.write(Record{Current: p, Trial: true, Bound: bound}); err != nil {
+		t.Fatal(err)
+	}
 	if got := again(t, "hang "+dir); !strings.HasSuffix(got, "exit status 1") {
 		t.Errorf("it ends with %s", got)
 	}
 	r := record(t, d)
 	if r.Trial || r.Current != (entity.Binaries{}) || r.Failed == nil || r.Failed.Binaries != p ||
-		r.Failed.Error != "it did not come up in 2s" {
+		r.Failed.Error != "it did not come up in 2.1s" {
 		t.Errorf("the record is %+v", r)
 	}
 

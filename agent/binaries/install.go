@@ -227,3 +227,24 @@ func (d Dir) Keep(file *os.File, sha256 string) error {
 	}
 	return atomicfile.SyncDir(d.path)
 }
+
+// KeepFrom is Keep for an archive that is not a file. The error is Invalid if it does not have the hash.
+func (d Dir) KeepFrom(r io.Reader, want string) error {
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(d.path, draftPattern)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(file, sum), r); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+		return entity.Errorf(entity.Invalid, "the archive of agent binaries does not have the SHA-256 %s", want)
+	}
+	return d.Keep(file, want)
+}

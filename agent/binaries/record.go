@@ -1,6 +1,7 @@
 package binaries
 
 import (
+	"cmp"
 	"context"
 	"os/signal"
 	"time"
@@ -42,6 +43,7 @@ type Record struct {
 	// started meanwhile.
 	Trial  bool                  `json:"trial,omitempty"`
 	Starts int                   `json:"starts,omitempty"`
+	Bound  time.Duration         `json:"bound,omitempty"`  // how long each start may take; Options.Bound if zero
 	Failed *entity.FailedUpgrade `json:"failed,omitempty"` // the last trial, if it failed
 }
 
@@ -96,7 +98,13 @@ func (d Dir) Switch(ctx context.Context, from, to entity.Binaries) error {
 	if !d.Has(from.SHA256) {
 		from.SHA256 = ""
 	}
-	return d.write(Record{Current: to, Previous: from, Trial: true})
+	return d.write(Record{Current: to, Previous: from, Trial: true, Bound: d.options.Bound})
+}
+
+// Within returns the Dir with another Options.Bound.
+func (d Dir) Within(bound time.Duration) Dir {
+	d.options.Bound = bound
+	return d
 }
 
 // Confirm ends the trial of the binaries that this process runs from.
@@ -108,7 +116,7 @@ func (d Dir) Confirm() error {
 	if err := alarm(0); err != nil {
 		return err
 	}
-	r.Trial, r.Starts = false, 0
+	r.Trial, r.Starts, r.Bound = false, 0, 0
 	return d.write(r)
 }
 
@@ -125,6 +133,16 @@ func (d Dir) Revert(why string) (bool, error) {
 func reverted(r Record, why string) Record {
 	return Record{Current: r.Previous, Previous: r.Previous,
 		Failed: &entity.FailedUpgrade{Binaries: r.Current, Error: why}}
+}
+
+// Forgive forgets that a trial has failed, so that a later failure can be told from that one.
+func (d Dir) Forgive() error {
+	r, err := d.Record()
+	if err != nil || r.Failed == nil {
+		return err
+	}
+	r.Failed = nil
+	return d.write(r)
 }
 
 // Retake makes the binaries of a failed trial current after all, without another trial, because the
@@ -155,6 +173,7 @@ func (d Dir) Enter(name string, counted bool) error {
 			return err
 		}
 	}
+	d = d.Within(cmp.Or(r.Bound, d.options.Bound))
 	dir, bounded := d.Of(r.Current.SHA256), r.Trial && counted && d.options.Bound > 0
 	if r.Current.SHA256 == "" || runsFrom(dir) {
 		if bounded {

@@ -24,8 +24,8 @@ const archiveName = "agents.tar.gz"
 
 // packBinaries finds or creates the archive of agent binaries that machines download, if they may need one.
 func (c *running) packBinaries() error {
-	if own := binaries.Own(); own != "" && exists(c.upgrades.Archive(own)) {
-		c.binaries = &facades.Binaries{Path: c.upgrades.Archive(own), SHA256: own}
+	if own := binaries.Own(); own != "" && c.archive(own) != "" {
+		c.binaries = &facades.Binaries{Path: c.archive(own), SHA256: own}
 	} else if c.conf.Cloud == lxdCloud {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
@@ -38,15 +38,62 @@ func (c *running) packBinaries() error {
 }
 
 // archive returns the path of the archive with the given hash, or "" if there is none. It may be that of the
-// running binaries, or one from before an upgrade.
+// running binaries, one from before an upgrade, or one that another controller has received.
 func (c *running) archive(sha256 string) string {
 	switch {
 	case c.binaries != nil && c.binaries.SHA256 == sha256:
 		return c.binaries.Path
-	case entity.IsSHA256(sha256) && exists(c.upgrades.Archive(sha256)):
-		return c.upgrades.Archive(sha256)
+	case !entity.IsSHA256(sha256):
+		return ""
+	case !exists(c.upgrades.Archive(sha256)):
+		if c.members == nil {
+			return ""
+		}
+		if err := c.fetchArchive(sha256); err != nil {
+			if !entity.IsNotFound(err) {
+				logger.Errorf("cannot get the archive of agent binaries %.12s from the store: %v", sha256, err)
+			}
+			return ""
+		}
 	}
-	return ""
+	return c.upgrades.Archive(sha256)
+}
+
+// fetchArchive copies an archive of agent binaries from the store, once for all who ask for it at the same time.
+func (c *running) fetchArchive(sha256 string) error {
+	c.fetching.Lock()
+	defer c.fetching.Unlock()
+	if exists(c.upgrades.Archive(sha256)) {
+		return nil
+	}
+	_, from, err := c.ctrl.OpenBinaries(sha256)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return c.upgrades.KeepFrom(from, sha256)
+}
+
+// storeArchive stores an archive of agent binaries for the other controllers.
+func (c *running) storeArchive(ctx context.Context, file string, p entity.Binaries) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.ctrl.KeepBinaries(ctx, p, f)
+}
+
+// sweepStored removes the archives from the store that neither models want, as given, nor controllers.
+func (c *running) sweepStored(wanted []string) error {
+	u, err := c.ctrl.NodeUpgrade()
+	if err != nil {
+		return err
+	}
+	if u != nil {
+		wanted = append(wanted, u.To.SHA256)
+	}
+	return c.ctrl.SweepBinaries(wanted...)
 }
 
 // hasTools reports whether the controller's machines download agent binaries. Those of the local cloud share its host.

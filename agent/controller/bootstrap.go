@@ -30,10 +30,17 @@ type BootstrapParams struct {
 	MongoURL string `json:"mongo-url,omitempty"`
 	// Config has settings for the user's first model.
 	Config map[string]string `json:"config,omitempty"`
+	// Defaults are settings that all new models get, this one too.
+	Defaults map[string]string `json:"defaults,omitempty"`
 	// Controller is the controller's UUID; if "", one is generated.
 	Controller string `json:"controller-uuid,omitempty"`
 	// Hosts are the addresses of the controller's own machine, best first, on a cloud other than local.
 	Hosts []string `json:"hosts,omitempty"`
+	// CloudName, Region and CredentialName are what a user calls the cloud, its region and the credential; "" for a
+	// built-in cloud.
+	CloudName      string `json:"cloud-name,omitempty"`
+	Region         string `json:"region,omitempty"`
+	CredentialName string `json:"credential-name,omitempty"`
 	// LXD configures the controller's access to the cloud lxd.
 	LXD *lxd.Config `json:"lxd,omitempty"`
 }
@@ -43,8 +50,9 @@ type Bootstrapped struct {
 	Controller string            `json:"controller-uuid"`
 	CACert     string            `json:"ca-cert"`
 	Addresses  []string          `json:"api-addresses"`
-	Models     map[string]string `json:"models"`             // name → UUID; OWNER/NAME → UUID of a restored controller
-	Password   string            `json:"password,omitempty"` // that a user was given by Restore
+	Models     map[string]string `json:"models"`               // name → UUID; OWNER/NAME → UUID of a restored controller
+	CloudName  string            `json:"cloud-name,omitempty"` // of a restored controller, if it is not the cloud's kind
+	Password   string            `json:"password,omitempty"`   // that a user was given by Restore
 }
 
 // DefaultModel is the name of the model that Bootstrap creates for the user.
@@ -126,16 +134,14 @@ func checkCloud(p BootstrapParams, o Options) error {
 const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
-	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD}
+	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD,
+		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName}
 	if c.Controller == "" {
 		c.Controller = uuid.NewString()
 	}
 	var err error
 	if len(p.Hosts) > 0 {
-		c.Address = net.JoinHostPort("", apiPort)
-		for _, host := range p.Hosts {
-			c.Addresses = append(c.Addresses, net.JoinHostPort(host, apiPort))
-		}
+		c.listenOn(p.Hosts)
 	} else if c.Address, err = freeAddress(); err != nil {
 		return c, err
 	}
@@ -174,6 +180,9 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 		return nil, err
 	}
 	defer ctrl.Close()
+	if err := ctrl.SetModelDefaults(ctx, p.Defaults, nil); err != nil {
+		return nil, err
+	}
 	if _, err := ctrl.AddModel(ctx,
 		controller.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func TestNothingIsLeftAfterManyCycles(t *testing.T) {
 	const age = 2 * time.Second
 	// Everything of bounded size is so small here that it is full at the first measurement: the
 	// logs, and the files that the store reuses for its own log.
-	s := newSystem(t, Options{PruneAge: age, State: controller.Options{Sizes: state.Sizes{Log: 16 << 10, History: 16 << 10}},
+	s := newSystem(t, Options{PruneAge: age, State: controller.Options{Sizes: state.Sizes{Log: 16 << 10, History: 16 << 10, Audit: 16 << 10}},
 		Store: mongo.Options{Embedded: embedded.Options{MemTableSize: 256 << 10}}})
 	var first *footprint
 	for i := range cycles {

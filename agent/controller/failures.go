@@ -1,8 +1,11 @@
 package controller
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/worker"
 )
@@ -33,7 +36,20 @@ func (f *failures) forget(model string) {
 	delete(f.all, model)
 }
 
-// list returns the failures in a model, for the API server.
+// everything returns the failures in all models, for other controllers.
+func (f *failures) everything() (all []controller.NodeFailure) {
+	f.mu.Lock()
+	models := slices.Sorted(maps.Keys(f.all))
+	f.mu.Unlock()
+	for _, model := range models {
+		for _, one := range f.list(model) {
+			all = append(all, controller.NodeFailure{Model: model, WorkerFailure: one})
+		}
+	}
+	return all
+}
+
+// list returns the failures in a model.
 func (f *failures) list(model string) []entity.WorkerFailure {
 	f.mu.Lock()
 	known := f.all[model]

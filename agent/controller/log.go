@@ -10,13 +10,12 @@ import (
 	"juju/agent/host/process"
 	"juju/apiserver/debuglog"
 	"juju/apiserver/logs"
-	"juju/provider/local"
 	"juju/state/modelconfig"
 )
 
 // StartLog makes a controller's process write its log to the log file of the process.
-func StartLog(dir string) error {
-	log, err := process.Log(local.ControllerDir(dir))
+func StartLog(dir, node string) error {
+	log, err := process.Log(ownDir(dir, node))
 	if err != nil {
 		return err
 	}
@@ -30,12 +29,13 @@ func ConfigureLog(config modelconfig.Config) { agent.SetLevels(config.Logging())
 
 // logWriter writes the controller's log to the log of its own model, under the name of its machine.
 type logWriter struct {
-	logs  *logs.Store
-	model string
+	logs    *logs.Store
+	model   string
+	machine string
 }
 
 func (w logWriter) Write(e loggo.Entry) {
 	// A log that can't be written is no reason to fail, and can't be reported in the log.
-	_ = w.logs.Append(w.model, debuglog.Message{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
+	_ = w.logs.Append(w.model, debuglog.Message{Entity: "machine-" + w.machine, Timestamp: e.Timestamp, Severity: e.Level.String(),
 		Module: e.Module, Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: e.Message})
 }

@@ -12,6 +12,9 @@ const (
 	global        = "global relation"
 	container     = "container relation"
 	peer          = "service with peers"
+	across        = "relation across models"
+	remote        = "service of another model"
+	offered       = "relation that uses an offer"
 	neverCame     = "agent never came"
 	agentGone     = "agent gone"
 	machineLost   = "machine lost"
@@ -20,6 +23,9 @@ const (
 	noStop        = "the cloud stops nothing"
 	neighbour     = "neighbour dying"
 	restarted     = "controller restarted half way"
+	unitHeld      = "held by an upgrade in batches"
+	rollFailed    = "its upgrade in batches has stopped"
+	rollReverts   = "its upgrade in batches is being reverted"
 	culpritAgent  = "agent"       // the culprit's agent must act
 	culpritUser   = "user"        // the user must resolve the culprit's hook
 	culpritMaster = "provisioner" // the provisioner must stop the culprit's instance
@@ -27,8 +33,8 @@ const (
 
 // kinds and obstacles are the edges of the matrix.
 var (
-	kinds     = []string{machine, principal, viaPrincipal, viaRelation, service, global, container, peer}
-	obstacles = []string{neverCame, agentGone, machineLost, hookFails, noStart, noStop, neighbour, restarted}
+	kinds     = []string{machine, principal, viaPrincipal, viaRelation, service, global, container, peer, across, remote, offered}
+	obstacles = []string{neverCame, agentGone, machineLost, hookFails, noStart, noStop, neighbour, restarted, unitHeld, rollFailed, rollReverts}
 )
 
 // An outcome is the result of a destruction. The zero value means that it ends, whatever its
@@ -39,6 +45,8 @@ type outcome struct {
 	culprit string          // the unit or machine that causes it
 	by      string          // who must act
 }
+
+const notRolled = "its service is not upgraded: the others are"
 
 const notTheClouds = "no part of its end is the cloud's: its machine stays"
 
@@ -84,12 +92,46 @@ var outcomes = map[[2]string]outcome{
 	{peer, hookFails}: {ends: entity.Lenient, culprit: "ring", by: culpritUser},
 	{peer, noStop}:    {none: notTheClouds},
 	{peer, neighbour}: {ends: entity.Lenient, culprit: "ring", by: culpritUser},
+
+	// A neighbour's hook that fails is the other model's affair.
+	{across, agentGone}: {ends: entity.Force, culprit: "site", by: culpritAgent},
+	{across, hookFails}: {ends: entity.Lenient, culprit: "site", by: culpritUser},
+	{across, noStop}:    {none: notTheClouds},
+
+	{remote, agentGone}: {ends: entity.Force, culprit: "site", by: culpritAgent},
+	{remote, hookFails}: {ends: entity.Lenient, culprit: "site", by: culpritUser},
+	{remote, noStop}:    {none: notTheClouds},
+
+	{offered, agentGone}: {ends: entity.Force, culprit: "db", by: culpritAgent},
+	{offered, hookFails}: {ends: entity.Lenient, culprit: "db", by: culpritUser},
+	{offered, noStop}:    {none: notTheClouds},
+}
+
+func init() {
+	for _, kind := range kinds {
+		for _, o := range []string{unitHeld, rollFailed, rollReverts} {
+			cell, name := [2]string{kind, o}, victim[kind]
+			switch kind {
+			case machine, principal:
+				if o != unitHeld { // nothing is in the way of the unit that is held
+					outcomes[cell] = outcome{ends: entity.Lenient, culprit: name, by: culpritUser}
+				}
+			case service, peer:
+				outcomes[cell] = outcome{ends: entity.Lenient, culprit: name, by: culpritUser}
+			default:
+				outcomes[cell] = outcome{none: notRolled}
+				continue
+			}
+			failing[cell] = [2]string{name, "upgrade-charm"}
+		}
+	}
 }
 
 // victim is the service that has the obstacle, or whose first unit does.
 var victim = map[string]string{
 	machine: "db", principal: "db", viaPrincipal: "sub", viaRelation: "sub",
 	service: "db", global: "site", container: "db", peer: "ring",
+	across: "site", remote: "site", offered: "db",
 }
 
 // metadata of the charms of a world, by the role of the service.
@@ -112,6 +154,9 @@ var cast = map[string]map[string]int{
 	global:       {"db": 1, "site": 1},
 	container:    {"db": 1, "sub": 0},
 	peer:         {"ring": 2},
+	across:       {"site": 1},
+	remote:       {"site": 1},
+	offered:      {"db": 1},
 }
 
 // failing is the hook that fails in a world, with its service.
@@ -123,7 +168,9 @@ var failing = map[[2]string][2]string{
 	{service, hookFails}: {"db", "stop"}, {service, neighbour}: {"site", "db-relation-broken"},
 	{global, hookFails}: {"site", "db-relation-broken"}, {global, neighbour}: {"site", "db-relation-broken"},
 	{container, hookFails}: {"sub", "info-relation-broken"}, {container, neighbour}: {"sub", "info-relation-broken"},
-	{peer, hookFails}: {"ring", "ring-relation-broken"}, {peer, neighbour}: {"ring", "ring-relation-broken"},
+	{across, hookFails}: {"site", "db-relation-broken"}, {remote, hookFails}: {"site", "db-relation-broken"},
+	{offered, hookFails}: {"db", "db-relation-broken"},
+	{peer, hookFails}:    {"ring", "ring-relation-broken"}, {peer, neighbour}: {"ring", "ring-relation-broken"},
 }
 
 // dying is the unit, or the service, that is destroyed first, in worlds where the obstacle is a

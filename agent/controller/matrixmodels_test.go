@@ -152,7 +152,7 @@ func (c *modelCell) obstruct() {
 	c.Helper()
 	switch c.obstacle {
 	case agentGone:
-		home := c.home()
+		home := c.home(c.st, "0")
 		c.host.Hold(func(dir string) bool { return strings.HasPrefix(dir, home) })
 	case machineLost:
 		c.cloud.Lose(c.instance)
@@ -165,18 +165,17 @@ func (c *modelCell) obstruct() {
 	}
 }
 
-// home returns the directory of machine 0's agent, which each model has.
-func (c *modelCell) home() string {
-	c.Helper()
-	homes, err := filepath.Glob(filepath.Join(c.machines, "0-*"))
-	c.ok(err)
+// home returns the directory of the agent of a model's machine. Machines of several models have the same number.
+func (s *system) home(st *state.State, machine string) string {
+	s.Helper()
+	homes, err := filepath.Glob(filepath.Join(s.machines, machine+"-*"))
+	s.ok(err)
 	for _, home := range homes {
-		if config, err := agent.ReadConfig(agent.Dir(home, entity.MachineTag("0"))); err == nil &&
-			config.Model == c.st.UUID() {
+		if config, err := agent.ReadConfig(agent.Dir(home, entity.MachineTag(machine))); err == nil && config.Model == st.UUID() {
 			return home
 		}
 	}
-	c.Fatalf("the agent of machine 0 of model %s is not among %v", c.st.Name(), homes)
+	s.Fatalf("the agent of machine %s of model %s is not among %v", machine, st.Name(), homes)
 	return ""
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,16 @@ type world struct {
 	kind, obstacle string
 	strengths      []entity.Strength
 
-	prefix   string
-	target   entity.Tag
-	ends     []entity.Tag // must all be gone in the end
-	relation int
-	machine  string // the victim's, or its principal's
-	instance string // its first instance
+	prefix        string
+	target        entity.Tag
+	ends          []entity.Tag // must all be gone in the end
+	relation      int
+	other         other
+	theirRelation int    // the other model's side of a relation across models
+	machine       string // the victim's, or its principal's
+	instance      string // its first instance
+	next          string // the charm to which a service is upgraded in batches
+	failed, first string // the unit whose upgrade failed, and the one that goes with the target
 }
 
 func (w *world) String() string {
@@ -45,6 +50,9 @@ func newCharms(s *system) charms {
 	for _, f := range failing {
 		if all[f] == "" {
 			all[f] = statetest.Charm(s.T, s.st, metadata[f[0]], "hooks/"+f[1], "#!/bin/sh\nexit 1\n")
+			if f[1] == "upgrade-charm" {
+				all[[2]string{f[0], "next"}] = statetest.Charm(s.T, s.st, metadata[f[0]], "hooks/"+f[1], "#!/bin/sh\nexit 1\n")
+			}
 		}
 	}
 	return all
@@ -52,7 +60,7 @@ func newCharms(s *system) charms {
 
 func (w *world) tell() string {
 	var names []string
-	for service, units := range cast[w.kind] {
+	for service, units := range w.units() {
 		for i := range max(units, 1) {
 			names = append(names, fmt.Sprintf("%s/%d", w.name(service), i))
 		}
@@ -68,7 +76,8 @@ func (w *world) unit(service string) string { return w.name(service) + "/0" }
 func (w *world) build(charms charms) {
 	w.Helper()
 	fails := failing[[2]string{w.kind, w.obstacle}]
-	for service, units := range cast[w.kind] {
+	w.next = charms[[2]string{victim[w.kind], "next"}]
+	for service, units := range w.units() {
 		hook := ""
 		if fails[0] == service {
 			hook = fails[1]
@@ -100,6 +109,10 @@ func (w *world) build(charms charms) {
 		w.ok(err)
 	}
 	var key string
+	if w.isAcross() {
+		w.connect()
+		return
+	}
 	for _, other := range []string{"site", "sub"} {
 		if _, ok := cast[w.kind][other]; ok {
 			r, err := w.st.AddRelation(w.ctx, w.name("db"), w.name(other))
@@ -145,7 +158,7 @@ func (w *world) unready(m *entity.ModelStatus) string {
 			walk(svc.Units)
 		}
 	}
-	for service, units := range cast[w.kind] {
+	for service, units := range w.units() {
 		for i := range max(units, 1) {
 			name := fmt.Sprintf("%s/%d", w.name(service), i)
 			is, there := idle[name]
@@ -164,6 +177,9 @@ func (w *world) unready(m *entity.ModelStatus) string {
 		(w.obstacle != noStart || m.Machines[at].Status.Status != entity.StatusError) {
 		return "machine " + w.machine + " is not started"
 	}
+	if w.isAcross() {
+		return w.unconnected()
+	}
 	return ""
 }
 
@@ -171,9 +187,12 @@ func (w *world) unready(m *entity.ModelStatus) string {
 func (w *world) obstruct() {
 	w.Helper()
 	switch w.obstacle {
+	case unitHeld, rollFailed, rollReverts:
+		w.roll()
 	case agentGone:
 		if w.kind == machine {
-			w.host.Hold(func(dir string) bool { return strings.HasPrefix(dir, filepath.Join(w.machines, w.machine+"-")) })
+			home := w.home(w.st, w.machine)
+			w.host.Hold(func(dir string) bool { return strings.HasPrefix(dir, home) })
 		} else {
 			w.host.Hold(w.agentOf(victim[w.kind]))
 		}
@@ -182,7 +201,9 @@ func (w *world) obstruct() {
 	case noStop:
 		w.cloud.Jam(w.instance)
 	case neighbour:
-		if name, isUnit := strings.CutSuffix(dying[w.kind], "/0"); isUnit {
+		if w.isAcross() {
+			w.endTheirs()
+		} else if name, isUnit := strings.CutSuffix(dying[w.kind], "/0"); isUnit {
 			w.ok(w.end(entity.UnitTag(w.unit(name)), entity.Plain))
 		} else {
 			w.ok(w.end(entity.ServiceTag(w.name(name)), entity.Plain))
@@ -192,10 +213,17 @@ func (w *world) obstruct() {
 
 // unobstructed says what is still missing of an obstacle.
 func (w *world) unobstructed() string {
+	if isRolling(w.obstacle) {
+		return w.unrolled()
+	}
 	if w.obstacle != neighbour {
 		return ""
 	}
-	u, err := w.st.Unit(w.ctx, w.unit(strings.TrimSuffix(dying[w.kind], "/0")))
+	st, name := w.st, w.unit(strings.TrimSuffix(dying[w.kind], "/0"))
+	if w.isAcross() {
+		st, name = w.other.st, w.theirs()+"/0"
+	}
+	u, err := st.Unit(w.ctx, name)
 	w.ok(err)
 	status, err := u.Status(w.ctx)
 	w.ok(err)
@@ -209,9 +237,12 @@ func (w *world) unobstructed() string {
 func (w *world) destroy(strength entity.Strength) {
 	w.Helper()
 	if w.kind == machine && strength < entity.Force {
-		if err := w.end(entity.UnitTag(w.unit("db")), entity.Plain); !errors.Is(err, entity.NotFound) {
+		if err := w.end(entity.UnitTag(cmp.Or(w.first, w.unit("db"))), entity.Plain); !errors.Is(err, entity.NotFound) {
 			w.ok(err)
 		}
+	}
+	if w.kind == offered && strength == entity.Force { // the offer takes the relation with it
+		w.ends = []entity.Tag{entity.OfferTag(w.name("far") + "-offer"), w.ends[len(w.ends)-1]}
 	}
 	// If a weaker destruction has removed the target, go on with what it was to take with it.
 	for _, tag := range w.ends {
@@ -241,7 +272,12 @@ func (w *world) find(tag entity.Tag) (thing interface {
 	case entity.KindUnit:
 		return w.st.Unit(w.ctx, tag.ID)
 	case entity.KindService:
+		if w.kind == remote {
+			return w.st.CrossModel().Remote(w.ctx, tag.ID)
+		}
 		return w.st.Service(w.ctx, tag.ID)
+	case entity.KindOffer:
+		return w.st.CrossModel().Offer(w.ctx, tag.ID)
 	}
 	return w.st.RelationByID(w.ctx, w.relation)
 }
@@ -261,13 +297,13 @@ func (w *world) unended(strength entity.Strength) string {
 	if w.obstacle == noStop {
 		return w.leftover()
 	}
-	return ""
+	return w.unkept()
 }
 
 // unexplained says what is missing from the explanation of what is still there.
 func (w *world) unexplained() string {
 	w.Helper()
-	of, by := entity.UnitTag(w.unit(w.culprit)), w.by
+	of, by := entity.UnitTag(cmp.Or(w.failed, w.unit(w.culprit))), w.by
 	if w.culprit == "machine" {
 		of = w.target
 	}

@@ -2,15 +2,19 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"juju/agent"
 	"juju/agent/install"
+	"juju/agent/storeconf"
 	"juju/apiserver/client"
 	"juju/provider"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/cleaner"
@@ -19,7 +23,9 @@ import (
 	"juju/worker/minunits"
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
+	"juju/worker/remoterelations"
 	"juju/worker/resumer"
+	"juju/worker/rollouts"
 	"juju/worker/storageprovisioner"
 )
 
@@ -63,22 +69,10 @@ func (c *running) model(id string, open provider.Open) worker.Func {
 		} else if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		defer func() {
-			cancel()
-			<-ended
-		}()
-		go func() {
-			defer close(ended)
-			select {
-			case <-st.Done():
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
+		ctx, end := endsWith(ctx, st.Done())
+		defer end()
 		defer c.failures.forget(id)
-		err = worker.Run(worker.WithFailures(ctx, c.failures.of(id)), retryDelay, c.modelWorkers(st, open))
+		err = c.modelWorkers(st, open)(worker.WithFailures(ctx, c.failures.of(id)))
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -86,47 +80,66 @@ func (c *running) model(id string, open provider.Open) worker.Func {
 	}
 }
 
+// endsWith returns a context that also ends when a channel is closed. end ends it in any case, and must be called.
+func endsWith(ctx context.Context, closed <-chan struct{}) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-ended
+	}
+}
+
 // The intervals at which expired tasks and uploads are removed.
 const (
 	pruneTasks   = time.Hour
 	pruneUploads = time.Hour
+	pruneGrants  = time.Hour
 )
 
-// modelWorkers returns the workers that a controller runs for one model.
-func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
+// modelWorkers returns the worker that runs the workers of one model. Only one of the controllers that share a store does.
+func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func {
 	workers := map[string]worker.Func{
-		"provisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
-			if err != nil {
-				return err
-			}
+		"provisioner": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
 			config.Tools = c.tools(st)
 			return provisioner.New(config)(ctx)
 		}),
-		"storageprovisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
-			if err != nil {
-				return err
-			}
+		"storageprovisioner": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
 			return storageprovisioner.New(storageprovisioner.Config{API: client.StorageProvisionerFacade{Caller: conn},
 				Cloud: environ})(ctx)
 		}),
-		"firewaller": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
-			if err != nil {
-				return err
-			}
+		"firewaller": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
 			return firewaller.New(firewaller.Config{API: client.FirewallerFacade{Caller: conn}, Cloud: environ})(ctx)
 		}),
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)
 		}),
+		"rollouts": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			return rollouts.New(rollouts.Config{API: client.RolloutsFacade{Caller: conn}})(ctx)
+		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st.Cleaner()}),
 		"undertaker": func(ctx context.Context) error {
 			return worker.Notify(ctx, st.Watches().End, func(ctx context.Context) error { return c.endModel(ctx, st) })
 		},
+		"remoterelations": remoterelations.New(remoterelations.Config{UUID: st.UUID(), Model: sharing{st.CrossModel(), c.ctrl, st},
+			Open: func(ctx context.Context, uuid string) (remoterelations.Model, error) {
+				other, err := c.ctrl.Model(ctx, uuid)
+				if err != nil {
+					return nil, err
+				}
+				return sharing{other.CrossModel(), c.ctrl, other}, nil
+			},
+			Reach: reachOffer, Retry: time.Second}),
 		"resumer": resumer.New(resumer.Config{API: st.Transactions()}),
 		"pruner":  pruner.New(pruner.Config{API: st.Transactions(), Age: c.options.PruneAge}),
 		"task pruner": func(ctx context.Context) error {
@@ -135,18 +148,90 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 				return err
 			})
 		},
+		"offer pruner": func(ctx context.Context) error {
+			return worker.Every(ctx, pruneGrants, func(ctx context.Context) error { return c.pruneOffers(ctx, st) })
+		},
 		"upload pruner": func(ctx context.Context) error {
 			return worker.Every(ctx, pruneUploads, st.Resources().Prune)
 		},
 	}
-	if st.UUID() == c.conf.Model {
-		// This process is the agent of its own machine.
-		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"),
-				Addresses: c.addresses, Configured: c.options.Configured})(ctx)
-		})
+	return c.singly(st, func(ctx context.Context) error { return worker.Run(ctx, retryDelay, workers) })
+}
+
+// A sharing is a model as the remoterelations worker sees it. It checks that who consumed an offer still may.
+type sharing struct {
+	state.CrossModel
+	ctrl *controller.Controller
+	st   *state.State
+}
+
+// Connect implements remoterelations.Model.
+func (s sharing) Connect(ctx context.Context, model string, c entity.Connection) error {
+	may, err := s.MayConsume(ctx, c)
+	if err != nil {
+		return err
 	}
-	return workers
+	if !may {
+		return entity.Errorf(entity.Unauthorized, "%s may not consume the offer", c.User)
+	}
+	return s.CrossModel.Connect(ctx, model, c)
+}
+
+// WatchUsers implements remoterelations.Model.
+func (s sharing) WatchUsers(ctx context.Context) (<-chan struct{}, error) {
+	return s.ctrl.WatchUsers(ctx), nil
+}
+
+// MayConsume implements remoterelations.Model.
+func (s sharing) MayConsume(ctx context.Context, c entity.Connection) (bool, error) {
+	return s.ctrl.MayConsume(ctx, c.User, s.st.UUID(), c.Offer)
+}
+
+// pruneOffers removes the access to offers of a model that are gone: the cleaner destroys them without knowing of it.
+func (c *running) pruneOffers(ctx context.Context, st *state.State) error {
+	granted, err := c.ctrl.GrantedOffers(ctx, st.UUID())
+	if err != nil || len(granted) == 0 {
+		return err
+	}
+	offers, err := st.CrossModel().Offers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, uuid := range granted {
+		if slices.ContainsFunc(offers, func(o entity.Offer) bool { return o.UUID == uuid }) {
+			continue
+		}
+		if err := c.ctrl.DropOffer(ctx, uuid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// machiner returns the worker for the controller's own machine, whose agent is this process.
+func (c *running) machiner(ctx context.Context) error {
+	st, err := c.ctrl.Model(ctx, c.conf.Model)
+	if entity.IsNotFound(err) {
+		return nil // the controller is being destroyed
+	} else if err != nil {
+		return err
+	}
+	work := c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+		return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag(c.conf.machine()),
+			Addresses: c.addresses, Configured: c.options.Configured})(ctx)
+	})
+	for {
+		// Like any agent, it may start shortly before its machine's instance is recorded.
+		err := work(ctx)
+		if !errors.Is(err, entity.NotProvisioned) {
+			return err
+		}
+		select {
+		case <-time.After(firstRetry):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // addresses returns the addresses of the controller's own machine.
@@ -156,7 +241,7 @@ func (c *running) addresses() ([]string, error) { return c.conf.hosts() }
 func (c *running) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{Dial: c.server.Dial, Model: st.UUID(),
-			Tag: entity.MachineTag("0"), Password: c.conf.Password, Nonce: state.ManagerNonce})
+			Tag: entity.MachineTag(c.conf.machine()), Password: c.conf.Password, Nonce: c.conf.nonce()})
 		if err != nil {
 			return err
 		}
@@ -192,13 +277,30 @@ func (c *running) sshUser(m entity.MachineInfo) string {
 	return ""
 }
 
+// nodeConfig returns the configuration file of another controller, on a machine of the controller's model.
+func (c *running) nodeConfig(m entity.MachineInfo, password, nonce string) ([]byte, error) {
+	url := c.conf.MongoURL
+	if own, err := storeconf.Read(c.own); err != nil {
+		return nil, err
+	} else if own != nil {
+		url = own.URL
+	}
+	if url == "" {
+		return nil, entity.Errorf(entity.NotSupported, "the store is embedded, so only this controller can use it")
+	}
+	return c.conf.ofNode(m.ID, password, nonce, url).marshal()
+}
+
 // agentConfig returns a function that creates the initial configuration file of a machine's agent.
 func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
 	return func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
+		if m.Manager {
+			return c.nodeConfig(m, password, nonce)
+		}
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: c.conf.addresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
+			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
 			Manual: m.IsManual(), LogDir: c.logDir(), OwnHost: c.conf.Cloud == lxdCloud,
 		}.Marshal()
 	}

@@ -51,7 +51,7 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 // log. It destroys the filesystems that must be destroyed first, because Destroy releases the rest of the
 // model's storage.
 func (c *running) removeOutside(ctx context.Context, open provider.Open, row controller.ModelRow) error {
-	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
+	environ, err := open(ctx, c.at(row.UUID, row.Credential))
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/binaries"
+	"juju/agent/controller/rehearsal"
 	"juju/agent/host/process"
 	"juju/apiserver"
 	"juju/apiserver/facades"
@@ -26,6 +29,7 @@ import (
 	"juju/state/modelconfig"
 	"juju/state/mongo"
 	"juju/worker"
+	"juju/worker/leadership"
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
 	"juju/worker/resumer"
@@ -54,13 +58,22 @@ type Options struct {
 	Provisioner provisioner.Config
 	// Binaries has the options of upgrades.
 	Binaries binaries.Options
+	// LeadTerm is for how long the lease on the workers that must run once is claimed; leadTerm if zero.
+	LeadTerm time.Duration
+	// CommandLine is the program that runs command lines of users: see apiserver.Config.
+	CommandLine []string
+	// Node is the controller's own directory, if it is not the one below the cloud's.
+	Node string
 }
 
 // Run runs the controller in the cloud's directory dir until ctx is done. It fails if another process is
 // running it.
 func Run(ctx context.Context, dir string, o Options) error {
-	own := local.ControllerDir(dir)
+	own := ownDir(dir, o.Node)
 	conf, err := readConfig(own)
+	if err == nil {
+		err = conf.complete(os.Getenv(local.AddressVariable))
+	}
 	if err != nil {
 		return err
 	}
@@ -82,6 +95,10 @@ func Run(ctx context.Context, dir string, o Options) error {
 	if cause := context.Cause(ctx); errors.Is(cause, process.ErrRemoved) {
 		return fmt.Errorf("the controller ends: %w", cause)
 	}
+	if errors.Is(err, worker.ErrTerminateAgent) {
+		logger.Infof("this controller ends for good: %v", err)
+		return process.MarkEnded(own, err.Error())
+	}
 	if errors.Is(context.Cause(ctx), errUpgraded) {
 		logger.Infof("%v", errUpgraded)
 		return nil // whatever started this process restarts it
@@ -89,23 +106,32 @@ func Run(ctx context.Context, dir string, o Options) error {
 	return c.goBack(ctx, err)
 }
 
+// ownDir returns the directory of the controller in the cloud's directory dir; node is Options.Node.
+func ownDir(dir, node string) string { return cmp.Or(node, local.ControllerDir(dir)) }
+
 // A running is the controller that runs in this process.
 type running struct {
 	dir     string // the cloud's directory
 	own     string // the controller's own directory, below it
 	conf    config
 	options Options
-	ready   func()
+	ready   func() // may be called more than once
 
 	failures failures
 	upgrades binaries.Dir
 	restart  context.CancelCauseFunc // with errUpgraded or process.ErrRemoved
 	binaries *facades.Binaries       // that machines download; nil if they share this host's
 
-	store  *mongo.Store
-	ctrl   *controller.Controller
-	logs   *logs.Store
-	server *apiserver.Server
+	replacing *upgrades  // replaces this controller's binaries
+	fetching  sync.Mutex // held while an archive is copied from the store
+
+	store   *mongo.Store
+	ctrl    *controller.Controller
+	lead    *lead       // nil if no other controller can share the store
+	members *membership // as lead
+	logs    *logs.Store
+	server  *apiserver.Server
+	follow  worker.Func // keeps the cloud's credentials up to date; nil if it needs none
 
 	backingUp sync.Mutex // held while a backup is being made
 }
@@ -116,7 +142,7 @@ func (c *running) run(ctx context.Context) (err error) {
 			err = nil // it was stopped while it started
 		}
 	}()
-	if c.store, err = openStore(ctx, c.own, c.options); err != nil {
+	if c.store, err = openStore(ctx, c.own, c.conf.MongoURL, c.options); err != nil {
 		return err
 	}
 	defer c.store.Close()
@@ -124,16 +150,27 @@ func (c *running) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer c.logs.Close()
-	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model}); err == nil {
+	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model, c.conf.machine()}); err == nil {
 		defer loggo.RemoveWriter("store")
 	}
 	sayLast(c.own)
-	// This also upgrades the stored data of an older version, before any request is served.
-	if c.ctrl, err = controller.Open(ctx, c.store, c.options.State); err != nil {
+	if c.ctrl, err = controller.Attach(c.store, c.options.State); err != nil {
 		return err
 	}
 	defer c.ctrl.Close()
-	l, err := net.Listen("tcp", c.conf.Address)
+	c.replacing = &upgrades{running: c}
+	if c.store.Shareable() {
+		c.lead, c.members = newLead(), &membership{running: c}
+		c.store.Guard(c.members.steady)
+		if err := c.agree(ctx); err != nil {
+			return err
+		}
+	}
+	// This upgrades the stored data of an older version, before any request is served.
+	if err := c.ctrl.Upgrade(ctx); err != nil {
+		return err
+	}
+	l, err := listen(ctx, c.conf.Address)
 	if err != nil {
 		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
 			"The port was chosen at bootstrap, and agents look for the controller there. "+
@@ -160,13 +197,16 @@ func (c *running) run(ctx context.Context) (err error) {
 			// Nothing works without the API server, so the controller stops with it.
 			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, err)
 		},
-		"models":                  c.models(open),
-		"models on their way out": c.resumeModels(open),
-		"resumer":                 resumer.New(resumer.Config{API: c.ctrl}),
-		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
+		"models":   c.models(open),
+		"machiner": c.machiner,
 	}
-	if cloudWorker != nil {
-		workers["cloud"] = cloudWorker
+	if c.follow != nil {
+		workers["credential"] = c.follow
+	}
+	singular := c.singularWorkers(open, cloudWorker)
+	workers["singular"] = c.singly(nil, func(ctx context.Context) error { return worker.Run(ctx, retryDelay, singular) })
+	if c.lead != nil {
+		defer c.share(workers)(ctx)
 	}
 	logger.Infof("the controller serves at %s", c.conf.Address)
 	c.ready()
@@ -177,6 +217,40 @@ func (c *running) run(ctx context.Context) (err error) {
 		return err
 	}
 	return nil
+}
+
+// singularWorkers returns the workers for the controller itself of which one controller runs each. cloudWorker may be nil.
+func (c *running) singularWorkers(open provider.Open, cloudWorker worker.Func) map[string]worker.Func {
+	workers := map[string]worker.Func{
+		"models on their way out": c.resumeModels(open),
+		"resumer":                 resumer.New(resumer.Config{API: c.ctrl}),
+		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
+	}
+	if cloudWorker != nil {
+		workers["cloud"] = cloudWorker
+	}
+	if c.lead != nil {
+		workers["controllers"] = c.dropNodes()
+	}
+	return workers
+}
+
+// share adds the workers that a controller needs to share its store. release must be called when all workers have ended:
+// another controller can then run the singular ones at once.
+func (c *running) share(workers map[string]worker.Func) (release func(context.Context)) {
+	claims := &sync.WaitGroup{}
+	tracker := leadership.NewTracker(leadClaim{c, claims}, entity.MachineTag(c.conf.machine()),
+		cmp.Or(c.options.LeadTerm, leadTerm))
+	workers["lead"] = c.claimLead(tracker)
+	workers["node"] = c.join()
+	workers["upgrade"] = c.takeTurns()
+	workers["presence"] = c.sharePresence()
+	workers["agents"] = c.sendAway()
+	workers["api addresses"] = c.members.followAddresses()
+	return func(ctx context.Context) {
+		claims.Wait()
+		tracker.Release(ctx)
+	}
 }
 
 func port(address string) string {
@@ -193,13 +267,22 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	if c.hasTools() {
 		manual = manualHosts{c}
 	}
+	var controllers facades.Controllers
+	var otherLogs func(string) []logs.Source
+	var steady func() error
+	if c.members != nil {
+		controllers, otherLogs, steady = c.members, c.members.logs, c.members.steady
+	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
-		TLS: tls, Logs: c.logs, Addresses: c.conf.addresses, TempDir: c.own,
+		TLS: tls, Logs: c.logs, OtherLogs: otherLogs, Steady: steady, Addresses: c.apiAddresses, TempDir: c.own,
+		Restored: c.conf.Restored, CommandLine: c.options.CommandLine,
 		Config: facades.Config{
 			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
-			Binaries: c.binaries, Upgrades: &upgrades{running: c}, Backups: backups{c}, ManualHosts: manual, Failures: c.failures.list,
+			Binaries: c.binaries, Upgrades: c.replacing, Backups: backups{c}, Plans: rehearsal.NewStage(rehearsal.Stage{Store: c.store, Controller: c.ctrl, Temp: c.own}), Controllers: controllers, ManualHosts: manual, Failures: c.workerFailures,
+			CloudSpec: c.conf.cloudSpec(), CredentialName: c.conf.CredentialName, CheckCredential: c.checkCredential, Settings: c.conf.settings(),
+			API: func() ([]string, string) { return c.apiAddresses(), c.conf.CA.Cert },
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
-				environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
+				environ, err := c.openModel(ctx, open, model)
 				return cloud{environ}, err
 			},
 		},
@@ -207,12 +290,30 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	return err
 }
 
+// workerFailures returns which workers for a model, or for "" for all models, keep failing: here, or where the controller
+// that runs them is.
+func (c *running) workerFailures(model string) []entity.WorkerFailure {
+	all := c.failures.list(model)
+	if c.members != nil {
+		all = append(all, c.members.failures(model)...)
+	}
+	return all
+}
+
+// apiAddresses returns the addresses of the APIs of all controllers, those of this one first.
+func (c *running) apiAddresses() []string {
+	if c.members == nil {
+		return c.conf.addresses()
+	}
+	return c.members.Addresses()
+}
+
 // A cloud adapts a model's cloud to facades.Cloud.
 type cloud struct{ provider.Environ }
 
 // Precheck implements facades.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, at facades.Place) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints,
+func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at facades.Place) error {
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
 		Placement: at.Placement, Container: at.Container})
 }
 
@@ -259,7 +360,7 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 			return nil, nil, err
 		}
 		cloud, err := local.New(local.Config{Dir: c.dir, Controller: c.conf.Controller,
-			MachineAgent: filepath.Join(dir, "machine-agent")})
+			MachineAgent: filepath.Join(dir, "machine-agent"), Jujud: filepath.Join(dir, "jujud")})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -268,13 +369,12 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 		if c.conf.LXD == nil {
 			return nil, nil, entity.Errorf(entity.Invalid, "cannot use LXD: the controller's configuration does not name it")
 		}
-		config := *c.conf.LXD
-		config.Controller = c.conf.Controller
-		cloud, err := lxd.New(config)
-		if err != nil {
+		clouds := &lxds{running: c, opened: map[string]*lxd.Cloud{}}
+		if _, err := clouds.get(""); err != nil {
 			return nil, nil, err
 		}
-		return cloud.Open, nil, nil
+		c.follow = clouds.follow
+		return clouds.Open, nil, nil
 	}
 	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
 }

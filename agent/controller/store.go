@@ -2,16 +2,14 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
+	"juju/agent/storeconf"
 	"juju/provider/local"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -21,36 +19,8 @@ import (
 // dbName is the directory of the embedded store, below the controller's.
 const dbName = "db"
 
-// mongoName is the file with the URL of the store's MongoDB. Only its owner can read it, because it has a
-// password. If there is none, the store is embedded.
-const mongoName = "mongo.conf"
-
 // controllerDB is the database that every controller's store has.
 const controllerDB = "juju"
-
-// A mongoConfig is written before anything is stored in the MongoDB, so that the remains of an interrupted
-// bootstrap can be found and removed.
-type mongoConfig struct {
-	URL        string `json:"url"`
-	Controller string `json:"controller"` // UUID of the store's controller
-}
-
-// readMongoConfig returns nil if the store is embedded.
-func readMongoConfig(own string) (*mongoConfig, error) {
-	path := filepath.Join(own, mongoName)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	c := &mongoConfig{}
-	if err == nil {
-		err = json.Unmarshal(text, c)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return c, nil
-}
 
 func openMongo(ctx context.Context, text string, o Options) (*mongo.Store, *mongo.URL, error) {
 	url, err := mongo.ParseURL(text)
@@ -61,13 +31,16 @@ func openMongo(ctx context.Context, text string, o Options) (*mongo.Store, *mong
 	return store, url, err
 }
 
-// openStore opens the store of the controller whose own directory is given.
-func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error) {
-	conf, err := readMongoConfig(own)
+// openStore opens the store of the controller whose own directory is given. url is that of its configuration, or "".
+func openStore(ctx context.Context, own, url string, o Options) (*mongo.Store, error) {
+	conf, err := storeconf.Read(own)
 	if err != nil {
 		return nil, err
 	}
-	if conf == nil {
+	if conf != nil {
+		url = conf.URL
+	}
+	if url == "" {
 		return openEmbedded(own, o, func(err error) {
 			err = fmt.Errorf("the controller ends: %w", err)
 			if entity.IsDiskFull(err) {
@@ -76,7 +49,7 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 			end(err)
 		})
 	}
-	store, _, err := openMongo(ctx, conf.URL, o)
+	store, _, err := openMongo(ctx, url, o)
 	return store, err
 }
 
@@ -126,16 +99,11 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	}
 	names, err := store.Databases()
 	if err == nil && slices.Contains(names, controllerDB) {
-		err = entity.WithHint(
-			entity.Errorf(entity.AlreadyExists, "%s holds a controller: it has a database %s", parsed, controllerDB),
-			"A MongoDB is for one controller: end that one, by destroy-environment where it was bootstrapped, "+
-				"or name another MongoDB.")
+		err = occupied(parsed)
 	}
 	if err == nil {
-		var text []byte
-		if text, err = json.MarshalIndent(mongoConfig{url, controller}, "", "  "); err == nil {
-			err = atomicfile.WriteFile(filepath.Join(own, mongoName), text, 0o600)
-		}
+		// It is written before anything is stored there, so that the remains of an interrupted bootstrap are found.
+		err = storeconf.Config{URL: url, Controller: controller}.Write(own)
 	}
 	if err != nil {
 		store.Close()
@@ -144,12 +112,28 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	return store, nil
 }
 
+// checkShareable returns an error if a store is no MongoDB with transactions.
+func checkShareable(store *mongo.Store) error {
+	if !store.Shareable() {
+		return entity.Errorf(entity.NotSupported, "the MongoDB has no transactions: it must be a replica set, of 4.0 or later")
+	}
+	return nil
+}
+
+// occupied is the error for a MongoDB that holds a controller.
+func occupied(url *mongo.URL) error {
+	return entity.WithHint(
+		entity.Errorf(entity.AlreadyExists, "%s holds a controller: it has a database %s", url, controllerDB),
+		"A MongoDB is for one controller: end that one, by destroy-environment where it was bootstrapped, "+
+			"or name another MongoDB.")
+}
+
 // RemoveStore removes the databases of the controller in the cloud's directory dir from its MongoDB: its own
 // and those of its models. It does nothing for an embedded store, which is removed with the directory. The
 // controller must not be running.
 func RemoveStore(ctx context.Context, dir string) error {
 	own := local.ControllerDir(dir)
-	conf, err := readMongoConfig(own)
+	conf, err := storeconf.Read(own)
 	if err != nil || conf == nil {
 		return err
 	}
@@ -174,7 +158,7 @@ func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 		return err
 	}
 	if slices.Contains(names, controllerDB) {
-		ctrl, err := controller.Open(ctx, store, controller.Options{})
+		ctrl, err := controller.Attach(store, controller.Options{}) // what goes away is not upgraded
 		if errors.Is(err, entity.NotFound) {
 			// Its bootstrap was interrupted before the store held a controller.
 			return errors.Join(store.Drop(controllerDB), store.DropBarrier())
@@ -184,7 +168,7 @@ func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 		}
 		defer ctrl.Close()
 		if ctrl.UUID() != uuid {
-			return fmt.Errorf("it holds another controller, %s", ctrl.UUID())
+			return nil // it holds another controller, because of which this one could not be created
 		}
 		if err := ctrl.DropDatabases(ctx); err != nil {
 			return err

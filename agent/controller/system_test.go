@@ -72,6 +72,7 @@ type system struct {
 	machines string
 	stop     func() // stops the controller
 	log      lately // see keepsLog
+	nodes    *addedNodes
 	begun    func() // if not nil, is called when a machine's agent has begun, before its instance is recorded
 }
 
@@ -117,6 +118,9 @@ func newSystemOn(t *testing.T, url string, o Options, units *agenttest.Processes
 		if err != nil {
 			return nil, err
 		}
+		if p.RunsController {
+			return s.startNode(dir, p.AgentConfig)
+		}
 		stop, err := s.host.StartMachine(dir, p.MachineID, p.AgentConfig)
 		if err != nil {
 			return nil, err
@@ -152,7 +156,8 @@ func newSystemOn(t *testing.T, url string, o Options, units *agenttest.Processes
 func (s *system) start() {
 	s.Helper()
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	s.c = &running{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options, ready: func() { close(ready) }}
+	s.c = &running{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options,
+		ready: sync.OnceFunc(func() { close(ready) })}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- s.c.run(ctx) }()
 	s.stop = sync.OnceFunc(func() {

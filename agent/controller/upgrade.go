@@ -34,20 +34,25 @@ func Build() string {
 // reverted.
 const trialBound = 8 * time.Minute
 
-// upgradesIn returns the binaries of the controller in the cloud's directory dir.
+// upgradesIn returns the binaries of the controller in the cloud's directory dir. One that enable-ha has added has its
+// own, because it changes when it is its turn.
 func upgradesIn(dir string, o Options) binaries.Dir {
 	o.Binaries.Bound = cmp.Or(o.Binaries.Bound, trialBound)
-	return binaries.New(filepath.Join(dir, "tools"), o.Binaries)
+	return binaries.New(filepath.Join(cmp.Or(o.Node, dir), "tools"), o.Binaries)
 }
 
 // Enter execs the current binary of the controller in the cloud's directory dir, unless this is that
-// binary. It must be called before anything else.
-func Enter(dir string) error {
+// binary; node is Options.Node. It must be called before anything else. counted is false if this process is not to run the
+// controller.
+func Enter(dir, node string, counted bool) error {
 	dir, err := filepath.Abs(dir)
+	if err == nil && node != "" {
+		node, err = filepath.Abs(node)
+	}
 	if err != nil {
 		return err
 	}
-	return upgradesIn(dir, Options{}).Enter("jujud", true)
+	return upgradesIn(dir, Options{Node: node}).Enter("jujud", counted)
 }
 
 // confirm records that this controller works. From then on it can't revert to older binaries.
@@ -72,6 +77,9 @@ func (c *running) confirm(ctx context.Context) error {
 	}
 	if err == nil {
 		err = c.upgrades.Sweep(wanted...)
+	}
+	if err == nil && c.members != nil {
+		err = c.sweepStored(wanted)
 	}
 	if err != nil {
 		logger.Warningf("cannot remove old agent binaries: %v", err)
@@ -167,7 +175,12 @@ func (u *upgrades) Running(context.Context) (entity.ControllerBinaries, error) {
 	if err := u.learn(); err != nil {
 		return entity.ControllerBinaries{}, err
 	}
-	return entity.ControllerBinaries{Binaries: u.own(), Failed: record.Failed}, nil
+	now := entity.ControllerBinaries{Binaries: u.own(), Failed: record.Failed}
+	if u.members != nil {
+		now.Failed = nil // it is told by the upgrade
+		now.Upgrade, now.Mixed, err = u.members.upgrade()
+	}
+	return now, err
 }
 
 func (u *upgrades) own() entity.Binaries {
@@ -199,11 +212,14 @@ func (u *upgrades) pack(use func(path string) error) (err error) {
 	return use(path)
 }
 
-// Install implements facades.Upgrades.
+// Install implements facades.Upgrades. Where other controllers may share the store, it is stored for them too.
 func (u *upgrades) Install(ctx context.Context, file string, want entity.Binaries) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.install(ctx, file, want)
+	if err := u.install(ctx, file, want); err != nil || u.members == nil {
+		return err
+	}
+	return u.storeArchive(ctx, file, want)
 }
 
 func (u *upgrades) install(ctx context.Context, file string, want entity.Binaries) error {
@@ -219,19 +235,11 @@ func (u *upgrades) install(ctx context.Context, file string, want entity.Binarie
 }
 
 // Switch implements facades.Upgrades.
-func (u *upgrades) Switch(ctx context.Context, to entity.Binaries, replied <-chan struct{}) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	dir := u.running.upgrades
-	// Keep a copy of the binaries that the controller was bootstrapped with, in order to be able to revert:
-	// on the user's host, another build may replace them at any time. New machines of models that are not
-	// upgraded yet also need their archive.
-	if binaries.Own() == "" {
-		if err := u.pack(func(path string) error { return u.install(ctx, path, u.own()) }); err != nil {
-			return err
-		}
+func (u *upgrades) Switch(ctx context.Context, by string, to entity.Binaries, replied <-chan struct{}) error {
+	if u.members != nil {
+		return u.beginUpgrade(ctx, by, to)
 	}
-	if err := dir.Switch(ctx, u.own(), to); err != nil {
+	if err := u.switchTo(ctx, to, 0); err != nil {
 		return err
 	}
 	go func() {
@@ -242,4 +250,33 @@ func (u *upgrades) Switch(ctx context.Context, to entity.Binaries, replied <-cha
 		u.restart(errUpgraded)
 	}()
 	return nil
+}
+
+// switchTo makes installed binaries current from the next start on, on trial. Each start may take no longer than bound;
+// the default if zero.
+func (u *upgrades) switchTo(ctx context.Context, to entity.Binaries, bound time.Duration) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	dir := u.running.upgrades
+	if bound > 0 {
+		dir = dir.Within(bound)
+	}
+	record, err := dir.Record()
+	if err != nil {
+		return err
+	}
+	if record.Trial { // its binaries are not known to work
+		return dir.Switch(ctx, record.Previous, to)
+	}
+	// Keep a copy of the binaries that the controller was bootstrapped with, in order to be able to revert:
+	// on the user's host, another build may replace them at any time. New machines of models that are not
+	// upgraded yet also need their archive.
+	if !dir.Has(binaries.Own()) {
+		if err := u.pack(func(path string) error { return u.install(ctx, path, u.own()) }); err != nil {
+			return err
+		}
+	} else if err := u.learn(); err != nil {
+		return err
+	}
+	return dir.Switch(ctx, u.own(), to)
 }

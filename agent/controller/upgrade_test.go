@@ -80,7 +80,7 @@ func TestAFailedTrialThatHasChangedModels(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
 	s.stop()
-	store, err := openStore(t.Context(), s.c.own, s.c.options)
+	store, err := openStore(t.Context(), s.c.own, "", s.c.options)
 	s.ok(err)
 	t.Cleanup(func() { s.ok(store.Close()) })
 	newer := s.c.options.State
@@ -197,4 +197,66 @@ func TestNewMachinesHaveTheBinariesOfTheirModel(t *testing.T) {
 			t.Errorf("%q is the archive %s", name, got)
 		}
 	}
+}
+
+// What one controller has received, the others that share its store get from there, for themselves and for agents that ask
+// them. It can be switched to only under its own version.
+func TestControllersShareBinaries(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, Options{})
+	several := func() *running {
+		c := &running{conf: s.c.conf, ctrl: s.c.ctrl, own: t.TempDir(), upgrades: binaries.New(t.TempDir(), binaries.Options{})}
+		c.replacing, c.members = &upgrades{running: c}, &membership{running: c}
+		return c
+	}
+	one, other := several(), several()
+	archive, p := binariestest.Pack(t, "0.2.0", binariestest.Script("0.2.0"))
+	file := filepath.Join(t.TempDir(), "archive")
+	s.ok(os.WriteFile(file, archive, 0o600))
+	if other.archive(p.SHA256) != "" {
+		t.Error("there is an archive already")
+	}
+	if err := other.beginUpgrade(t.Context(), "admin", p); !errors.Is(err, entity.NotFound) {
+		t.Errorf("binaries that no one has: %v", err)
+	}
+	s.ok(one.replacing.Install(t.Context(), file, p))
+	got, err := os.ReadFile(other.archive(p.SHA256))
+	if s.ok(err); !bytes.Equal(got, archive) {
+		t.Errorf("the other one has %d bytes of %d", len(got), len(archive))
+	}
+	wrong := p
+	wrong.Version = "9.0.0"
+	if err := other.beginUpgrade(t.Context(), "admin", wrong); !errors.Is(err, entity.Invalid) {
+		t.Errorf("a wrong version: %v", err)
+	}
+	s.ok(other.beginUpgrade(t.Context(), "admin", p))
+	s.ok(other.replacing.Install(t.Context(), other.archive(p.SHA256), p))
+	s.ok(other.upgrades.Within(turnBound).Switch(t.Context(), entity.Binaries{}, p))
+	if r, err := other.upgrades.Record(); !r.Trial || r.Current != p || r.Bound != turnBound || err != nil {
+		t.Errorf("the record is %+v, %v", r, err)
+	}
+}
+
+// While the only controller's first companion is on its way, the upgrade is refused: it would not know that the data changes.
+func TestALoneControllerIsNotUpgradedWhileAnotherIsBeingAdded(t *testing.T) {
+	t.Parallel()
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Shared: true})
+	m, err := st.AddMachine(t.Context(), state.AddMachineParams{Series: "jammy", Jobs: []string{"JobManageModel"}})
+	statetest.OK(t, err)
+	c := &running{ctrl: ctrl, conf: config{Model: st.UUID(), Machine: m.ID()}}
+	joins := func(id string) {
+		t.Helper()
+		statetest.OK(t, ctrl.SetNode(t.Context(), controller.Node{ID: id, Version: "0.1.0"}))
+	}
+	joins(c.conf.machine())
+	p := entity.Binaries{Version: "0.2.0", SHA256: strings.Repeat("ab", 32)}
+	statetest.OK(t, ctrl.KeepBinaries(t.Context(), p, strings.NewReader("archive")))
+	changes, err := st.EnableHA(t.Context(), state.EnableHAParams{Controllers: 3})
+	statetest.OK(t, err)
+	err = c.beginUpgrade(t.Context(), "admin", p)
+	if !errors.Is(err, entity.InUse) || err.Error() != "controller "+changes.Added[0]+" is being added" {
+		t.Errorf("got %v", err)
+	}
+	joins(changes.Added[0])
+	statetest.OK(t, c.beginUpgrade(t.Context(), "admin", p))
 }

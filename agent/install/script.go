@@ -16,6 +16,17 @@ import (
 // Root is the directory of all agent files on a machine.
 const Root = entity.DataDir
 
+// Addresses is the name of a file in an agent's directory with addresses of the API, one a line. Whoever has moved a
+// controller writes it, for agents that cannot reach the controller at the addresses that they know.
+const Addresses = "addresses"
+
+// TellScript returns a POSIX shell script that writes the addresses of the API into the directories of all agents on a
+// machine. It must run as root.
+func TellScript(addresses []string) string {
+	return "set -eu\numask 077\n" + assign("addresses", strings.Join(addresses, "\n")) + "for dir in " + path.Join(Root, "agents") +
+		"/*/; do\n\tprintf '%s\\n' \"$addresses\" >\"$dir/" + Addresses + "\"\ndone\n"
+}
+
 // LogDir is the directory on a machine with links to the logs of its agents.
 const LogDir = "/var/log/juju"
 

@@ -211,6 +211,17 @@ func TestScript(t *testing.T) {
 
 // The controller's script gives jujud its parameters, which hold a password, and removes them.
 func TestControllerScript(t *testing.T) {
+	for _, restore := range []bool{false, true} {
+		t.Run(map[bool]string{false: "bootstrap", true: "restore"}[restore], func(t *testing.T) { testControllerScript(t, restore) })
+	}
+}
+
+func testControllerScript(t *testing.T, restore bool) {
+	said := "bootstrap --dir "
+	given := "the password"
+	if restore {
+		said, given = "restore --dir ", "the passwordthe backup"
+	}
 	root, bin, binaries := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range pack.Names {
 		text := "#!/bin/sh\necho \"$@\"; cat\n"
@@ -236,21 +247,32 @@ func TestControllerScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(path string) string { return filepath.Join(dir, strings.TrimPrefix(path, Root)) }
-	write(in(ControllerArchive), archive.String(), 0o600)
-	write(in(ControllerParams), "the password", 0o600)
+	give := func(params string) {
+		t.Helper()
+		write(in(ControllerArchive), archive.String(), 0o600)
+		write(in(ControllerParams), params, 0o600)
+		if restore {
+			write(in(ControllerBackup), "the backup", 0o600)
+		}
+	}
+	give("the password")
 	// The system does not answer at first.
 	write(filepath.Join(bin, "systemctl"), "#!/bin/sh\necho \"$@\" >>"+root+"/asked\n[ $(grep -c . "+root+"/asked) -gt 1 ]\n", 0o700)
 	write(filepath.Join(bin, "sleep"), "#!/bin/sh\n", 0o700)
 	script := strings.NewReplacer("'"+Root+"'", "'"+dir+"'", "/var/log/juju", root+"/log", "/etc/systemd/system",
-		root+"/system").Replace(ControllerScript())
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
-	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		log, _ := os.ReadFile(in(ControllerLog))
-		t.Fatalf("%v: %s%s", err, out, log)
+		root+"/system").Replace(ControllerScript(restore))
+	run := func() {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			log, _ := os.ReadFile(in(ControllerLog))
+			t.Fatalf("%v: %s%s", err, out, log)
+		}
 	}
+	run()
 	for path, want := range map[string]string{
-		in(Bootstrapped):                             "bootstrap --dir " + dir + "\nthe password",
+		in(Bootstrapped):                             said + dir + "\n" + given,
 		filepath.Join(root, "asked"):                 "daemon-reload\ndaemon-reload\nenable --quiet jujud-controller\nstart --no-block jujud-controller\n",
 		in(Root + "/tools/controller/machine-agent"): "#!/bin/sh\necho \"$@\"; cat\n",
 	} {
@@ -261,9 +283,19 @@ func TestControllerScript(t *testing.T) {
 	if info, err := os.Stat(in(Bootstrapped)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("what jujud says is %v (%v)", info.Mode(), err)
 	}
-	for _, path := range []string{in(ControllerParams), in(ControllerArchive)} {
+	for _, path := range []string{in(ControllerParams), in(ControllerArchive), in(ControllerBackup)} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	// When it is run again, it goes on with the controller that it has made of the same input.
+	write(in(Bootstrapped), "made", 0o600)
+	for _, params := range []string{"the password", "another"} {
+		give(params)
+		run()
+		text, err := os.ReadFile(in(Bootstrapped))
+		if same := params == "the password"; err != nil || same != (string(text) == "made") {
+			t.Errorf("run again with %q, it says %q (%v)", params, text, err)
 		}
 	}
 	unit, err := os.ReadFile(filepath.Join(root, "system", "jujud-controller.service"))
@@ -288,6 +320,29 @@ func TestControllerScript(t *testing.T) {
 		how, _ := process.Killed(in(Root + "/controller"))
 		if !strings.HasPrefix(how, end.want) || (how == "") != (end.want == "") {
 			t.Errorf("after %s %s: %q", end.result, end.status, how)
+		}
+	}
+}
+
+// All agents on a machine are told the addresses, which only they can read.
+func TestTellScript(t *testing.T) {
+	dir := t.TempDir()
+	for _, agent := range []string{"machine-0", "unit-web-0"} {
+		if err := os.MkdirAll(filepath.Join(dir, "agents", agent), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := strings.ReplaceAll(TellScript([]string{"10.0.0.1:17070", "[fd00::1]:17070"}), Root, dir)
+	if out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, agent := range []string{"machine-0", "unit-web-0"} {
+		path := filepath.Join(dir, "agents", agent, Addresses)
+		if text, err := os.ReadFile(path); string(text) != "10.0.0.1:17070\n[fd00::1]:17070\n" {
+			t.Errorf("%s is told %q (%v)", agent, text, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v (%v)", path, info.Mode(), err)
 		}
 	}
 }

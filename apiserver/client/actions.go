@@ -123,9 +123,8 @@ func (c *Conn) Operation(ctx context.Context, id string) (entity.Operation, erro
 	if err := c.action(ctx, "Operations", request, &result); err != nil {
 		return entity.Operation{}, err
 	}
-	if len(result.Results) != 1 {
-		return entity.Operation{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
-			len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return entity.Operation{}, err
 	}
 	return result.Results[0].Operation(), params.FromError(result.Results[0].Error)
 }
@@ -167,8 +166,8 @@ func (c *Conn) ServiceActions(ctx context.Context, service string) (map[string]A
 	if err := c.action(ctx, "ApplicationsCharmsActions", request, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	actions := map[string]ActionInfo{}
 	for name, spec := range result.Results[0].Actions {

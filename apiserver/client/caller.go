@@ -1,6 +1,10 @@
 package client
 
-import "context"
+import (
+	"context"
+
+	"juju/state/entity"
+)
 
 // A Caller makes the requests of the agents' facades (MachinerFacade, UniterFacade, …). A *Conn sends each request
 // once.
@@ -16,4 +20,12 @@ func (c *Conn) Do(_ context.Context, request func(*Conn) error) error { return r
 // call makes a request to an agent's facade.
 func call(ctx context.Context, caller Caller, facade, method string, args, result any) error {
 	return caller.Do(ctx, func(c *Conn) error { return c.call(ctx, facade, 1, method, args, result) })
+}
+
+// isOne returns an error if a request for one thing got another number of results.
+func isOne(results int) error {
+	if results == 1 {
+		return nil
+	}
+	return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", results)
 }

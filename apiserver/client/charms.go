@@ -19,6 +19,9 @@ const transferTime = 10 * time.Minute
 // UploadCharm uploads the zip archive of a charm and returns the URL assigned to it, "local:series/name-revision". If
 // series is "", the charm's own is used. The error is Invalid if the charm is not valid.
 func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
+	if c.planning.only {
+		return c.planning.upload(archive, series)
+	}
 	query := url.Values{"schema": {"local"}}
 	if series != "" {
 		query.Set("series", series)

@@ -33,6 +33,8 @@ type Conn struct {
 	http   *http.Client
 	hello  params.LoginResult
 
+	planning planning // of one command at a time
+
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup // the reader, and a goroutine for each watch
@@ -113,6 +115,9 @@ func (c *Conn) Tag() entity.Tag { return c.dialer.info.Tag }
 // Model returns the UUID of the connection's model, or "" if it is to the controller itself.
 func (c *Conn) Model() string { return c.dialer.info.Model }
 
+// ServerVersion returns the controller's own version.
+func (c *Conn) ServerVersion() string { return c.hello.Release }
+
 // ControllerUUID returns the UUID of the controller.
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
 
@@ -123,8 +128,16 @@ func (c *Conn) login(ctx context.Context) error {
 	}, &c.hello)
 }
 
-// call makes a request and decodes the reply into result, which is a pointer or nil.
+// call makes a request, or plans it, and decodes the reply into result, which is a pointer or nil.
 func (c *Conn) call(ctx context.Context, facade string, version int, method string, args, result any) error {
+	if c.planning.only || c.planning.token != "" {
+		return c.planning.planned(ctx, c, facade, version, method, args, result)
+	}
+	return c.callNow(ctx, facade, version, method, args, result)
+}
+
+// callNow makes a request.
+func (c *Conn) callNow(ctx context.Context, facade string, version int, method string, args, result any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTime)

@@ -15,9 +15,8 @@ func (c *Conn) ServiceConstraints(ctx context.Context, service string) (constrai
 	if err := c.application(ctx, "GetConstraints", args, &result); err != nil {
 		return constraints.Value{}, err
 	}
-	if len(result.Results) != 1 {
-		return constraints.Value{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
-			len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return constraints.Value{}, err
 	}
 	return result.Results[0].Constraints, params.FromError(result.Results[0].Error)
 }

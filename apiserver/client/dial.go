@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -25,7 +26,7 @@ const (
 
 // An Info describes how to reach a controller and log in to it.
 type Info struct {
-	Addresses []string // "host:port"; the first to respond is used
+	Addresses []string // "host:port", tried in random order; the first where the login succeeds is used
 	CACert    string   // PEM; the only trusted authority
 	Model     string   // a UUID, or "" for the controller itself
 	Tag       entity.Tag
@@ -42,15 +43,11 @@ type Info struct {
 func Dial(ctx context.Context, info Info) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	c, err := connect(ctx, info)
+	d, err := newDialer(info)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.login(ctx); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
+	return d.any(ctx, (*Conn).login)
 }
 
 // connect is Dial without the login.
@@ -59,12 +56,7 @@ func connect(ctx context.Context, info Info) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, address, err := d.any(ctx, "/api")
-	if err != nil {
-		return nil, err
-	}
-	d.address = address
-	return newConn(ws, d), nil
+	return d.any(ctx, func(*Conn, context.Context) error { return nil })
 }
 
 // A dialer opens websockets and makes HTTP requests to one controller.
@@ -72,7 +64,7 @@ type dialer struct {
 	info    Info
 	tls     *tls.Config
 	scheme  string // "" or "s"
-	address string // the one that responded
+	address string // of the connection
 }
 
 func newDialer(info Info) (*dialer, error) {
@@ -108,39 +100,93 @@ func (d *dialer) modelPath(path string) string {
 	return "/model/" + d.info.Model + path
 }
 
-// any opens a websocket to the first address that responds.
-func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string, error) {
+// How long an address may take to respond, and its controller to log the client in, before the next one is tried as well.
+// A controller that can't reach the store takes a while to say so. A busy one takes a few seconds for a login, and must not
+// make all its clients busy the others too.
+const (
+	nextDial  = 300 * time.Millisecond
+	nextLogin = 5 * time.Second
+)
+
+// any connects to the first address where login succeeds. The order is random, so that clients spread over several
+// controllers. If login fails for any other reason than Unavailable, the other controllers would say the same. A different
+// server, at an address that was a controller's once, speaks for none of them.
+func (d *dialer) any(ctx context.Context, login func(*Conn, context.Context) error) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type outcome struct {
-		ws      *websocket.Conn
-		address string
-		err     error
+		conn *Conn
+		err  error
 	}
-	outcomes := make(chan outcome)
-	for _, address := range d.info.Addresses {
+	outcomes, opened := make(chan outcome), make(chan struct{})
+	order := rand.Perm(len(d.info.Addresses))
+	dialling := 0
+	slow := time.NewTimer(nextDial)
+	defer slow.Stop()
+	dial := func() {
+		if len(order) == 0 {
+			return
+		}
+		address := d.info.Addresses[order[0]]
+		order = order[1:]
+		dialling++
+		slow.Reset(nextDial)
 		go func() {
-			ws, err := d.websocket(ctx, address, path, nil)
-			outcomes <- outcome{ws, address, err}
+			conn, err := d.open(ctx, address)
+			if err == nil {
+				opened <- struct{}{}
+				if err = login(conn, ctx); err != nil {
+					conn.Close()
+				}
+			}
+			outcomes <- outcome{conn, err}
 		}()
 	}
-	var first outcome
+	var first *Conn
+	var certain error
 	var errs []error
-	for range d.info.Addresses {
-		switch o := <-outcomes; {
-		case o.err != nil:
-			errs = append(errs, o.err)
-		case first.ws == nil:
-			first = o
-			cancel() // the other dials fail soon
-		default:
-			o.ws.Close()
+	for dial(); dialling > 0; {
+		select {
+		case <-slow.C:
+			dial()
+		case <-opened:
+			slow.Reset(nextLogin)
+		case o := <-outcomes:
+			dialling--
+			switch {
+			case o.err == nil && first == nil:
+				first, order = o.conn, nil
+				cancel() // the others fail soon
+			case o.err == nil:
+				o.conn.Close()
+			case first != nil, certain != nil:
+			case entity.KindOf(o.err) == entity.Unavailable, errors.Is(o.err, ErrForeign):
+				errs = append(errs, o.err)
+				dial()
+			default:
+				certain, order = o.err, nil
+				cancel()
+			}
 		}
 	}
-	if first.ws == nil {
-		return nil, "", errors.Join(errs...)
+	switch {
+	case first != nil:
+		return first, nil
+	case certain != nil:
+		return nil, certain
 	}
-	return first.ws, first.address, nil
+	return nil, errors.Join(errs...)
+}
+
+// open connects to the controller at an address.
+func (d *dialer) open(ctx context.Context, address string) (*Conn, error) {
+	ws, err := d.websocket(ctx, address, "/api", nil)
+	if err != nil {
+		return nil, err
+	}
+	own := *d
+	own.address = address
+	return newConn(ws, &own), nil
 }
 
 // websocket opens a websocket at a path of the connection's model.
@@ -168,8 +214,7 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 	var unknown x509.UnknownAuthorityError
 	var badName x509.HostnameError
 	if errors.As(err, &unknown) || errors.As(err, &badName) {
-		// Retrying won't help: a different server is listening there.
-		return nil, fmt.Errorf("cannot connect to the controller at %s: %w", address, err)
+		return nil, fmt.Errorf("cannot connect to the controller at %s: %w: %w", address, ErrForeign, err)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
 		err = cause
@@ -177,6 +222,9 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 	return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: %w", address,
 		noAnswer{err})
 }
+
+// ErrForeign is in the chain of Dial's error if a server has responded that has no certificate of the controller.
+var ErrForeign = errors.New("a different server is listening there")
 
 // ErrNoAnswer is in the chain of Dial's error if nothing responded.
 var ErrNoAnswer = errors.New("no answer")

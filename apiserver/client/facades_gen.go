@@ -43,6 +43,23 @@ func (f AgentFacade) WatchPrograms(ctx context.Context, tag entity.Tag) (<-chan 
 	return notify(ctx, f, "Agent", "WatchPrograms", params.Entity{Tag: params.TagOf(tag)})
 }
 
+// APIAddresserFacade makes the requests of facade APIAddresser.
+type APIAddresserFacade struct{ Caller }
+
+// APIAddresses calls Caller.apiAddresses.
+func (f APIAddresserFacade) APIAddresses(ctx context.Context) ([]string, error) {
+	var reply struct {
+		Addresses []string `json:"addresses"`
+	}
+	err := call(ctx, f, "APIAddresser", "APIAddresses", nil, &reply)
+	return reply.Addresses, err
+}
+
+// WatchAPIHostPorts calls Caller.watchAPIAddresses.
+func (f APIAddresserFacade) WatchAPIHostPorts(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "APIAddresser", "WatchAPIHostPorts", nil)
+}
+
 // MachinerFacade makes the requests of facade Machiner.
 type MachinerFacade struct{ Caller }
 
@@ -257,6 +274,13 @@ func (f ProvisionerFacade) Leftovers(ctx context.Context) ([]entity.Leftover, er
 	return reply.Leftovers, err
 }
 
+// MachineSpaces calls state.Machine.Spaces.
+func (f ProvisionerFacade) MachineSpaces(ctx context.Context, tag entity.Tag) (entity.MachineSpaces, error) {
+	var result entity.MachineSpaces
+	err := call(ctx, f, "Provisioner", "MachineSpaces", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
 // SetInstanceStatus calls Caller.setInstanceStatus.
 func (f ProvisionerFacade) SetInstanceStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Provisioner", "SetInstanceStatus", struct {
@@ -419,6 +443,92 @@ func (f ApplicationScalerFacade) WatchMinUnits(ctx context.Context) (<-chan []st
 	return names(ctx, f, "ApplicationScaler", "WatchMinUnits", nil)
 }
 
+// RolloutsFacade makes the requests of facade Rollouts.
+type RolloutsFacade struct{ Caller }
+
+// AdvanceRollout calls Caller.advanceRollout.
+func (f RolloutsFacade) AdvanceRollout(ctx context.Context, tag entity.Tag) (time.Duration, error) {
+	var reply struct {
+		Again time.Duration `json:"again"`
+	}
+	err := call(ctx, f, "Rollouts", "AdvanceRollout", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Again, err
+}
+
+// WatchRollout calls Caller.watchRollout.
+func (f RolloutsFacade) WatchRollout(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Rollouts", "WatchRollout", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// WatchRollouts calls state.Watches.Rollouts.
+func (f RolloutsFacade) WatchRollouts(ctx context.Context) (<-chan []string, error) {
+	return names(ctx, f, "Rollouts", "WatchRollouts", nil)
+}
+
+// CrossModelRelationsFacade makes the requests of facade CrossModelRelations.
+type CrossModelRelationsFacade struct{ Caller }
+
+// Connect calls Caller.connectConsumer.
+func (f CrossModelRelationsFacade) Connect(
+	ctx context.Context, model string, relation int, near entity.NearEnd, endpoint string,
+) error {
+	return call(ctx, f, "CrossModelRelations", "Connect", struct {
+		Model    string         `json:"model"`
+		Relation int            `json:"relation"`
+		Near     entity.NearEnd `json:"near"`
+		Endpoint string         `json:"endpoint"`
+	}{model, relation, near, endpoint}, nil)
+}
+
+// End calls Caller.endConsumed.
+func (f CrossModelRelationsFacade) End(ctx context.Context, relation int) error {
+	return call(ctx, f, "CrossModelRelations", "End", struct {
+		Relation int `json:"relation"`
+	}{relation}, nil)
+}
+
+// Members calls Caller.offeredMembers.
+func (f CrossModelRelationsFacade) Members(ctx context.Context, relation int) (entity.Members, error) {
+	var reply struct {
+		Members entity.Members `json:"members"`
+	}
+	err := call(ctx, f, "CrossModelRelations", "Members", struct {
+		Relation int `json:"relation"`
+	}{relation}, &reply)
+	return reply.Members, err
+}
+
+// Mirror calls Caller.mirrorConsumer.
+func (f CrossModelRelationsFacade) Mirror(ctx context.Context, relation int, members entity.Members) error {
+	return call(ctx, f, "CrossModelRelations", "Mirror", struct {
+		Relation int            `json:"relation"`
+		Members  entity.Members `json:"members"`
+	}{relation, members}, nil)
+}
+
+// OfferStatus calls Caller.offerStatus.
+func (f CrossModelRelationsFacade) OfferStatus(ctx context.Context) (entity.Status, error) {
+	var reply struct {
+		Status entity.Status `json:"status"`
+	}
+	err := call(ctx, f, "CrossModelRelations", "OfferStatus", nil, &reply)
+	return reply.Status, err
+}
+
+// Relations calls Caller.consumerRelations.
+func (f CrossModelRelationsFacade) Relations(ctx context.Context) ([]entity.Connection, error) {
+	var reply struct {
+		Relations []entity.Connection `json:"relations"`
+	}
+	err := call(ctx, f, "CrossModelRelations", "Relations", nil, &reply)
+	return reply.Relations, err
+}
+
+// WatchOffer calls Caller.consumerWatch.
+func (f CrossModelRelationsFacade) WatchOffer(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "CrossModelRelations", "WatchOffer", nil)
+}
+
 // LeadershipServiceFacade makes the requests of facade LeadershipService.
 type LeadershipServiceFacade struct{ Caller }
 
@@ -471,6 +581,13 @@ func (f UniterFacade) CharmState(ctx context.Context, tag entity.Tag) (entity.Ch
 // ClearResolved calls state.Unit.ClearResolved.
 func (f UniterFacade) ClearResolved(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Uniter", "ClearResolved", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// CloudSpec calls Caller.cloudSpec.
+func (f UniterFacade) CloudSpec(ctx context.Context, tag entity.Tag) (entity.CloudSpec, error) {
+	var result entity.CloudSpec
+	err := call(ctx, f, "Uniter", "CloudSpec", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
 }
 
 // CommitHook calls state.Unit.CommitHook.
@@ -573,9 +690,9 @@ func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelcon
 }
 
 // OpenedPorts calls state.Unit.OpenedPorts.
-func (f UniterFacade) OpenedPorts(ctx context.Context, tag entity.Tag) (map[string][]entity.PortRange, error) {
+func (f UniterFacade) OpenedPorts(ctx context.Context, tag entity.Tag) (map[string][]entity.EndpointPorts, error) {
 	var reply struct {
-		Ports map[string][]entity.PortRange `json:"ports"`
+		Ports map[string][]entity.EndpointPorts `json:"ports"`
 	}
 	err := call(ctx, f, "Uniter", "OpenedPorts", params.Entity{Tag: params.TagOf(tag)}, &reply)
 	return reply.Ports, err

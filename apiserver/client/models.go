@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"juju/apiserver/params"
 	"juju/state/constraints"
@@ -53,9 +54,8 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 	if err != nil {
 		return "", nil, err
 	}
-	if len(result.Machines) != 1 {
-		return "", nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
-			len(result.Machines))
+	if err := isOne(len(result.Machines)); err != nil {
+		return "", nil, err
 	}
 	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
 }
@@ -151,6 +151,7 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 			return nil, err
 		}
 		r.Result.ModelSummary.Status = r.Result.Status.Read()
+		r.Result.ModelSummary.CloudName = strings.TrimPrefix(r.Result.CloudTag, params.CloudTag(""))
 		all = append(all, r.Result.ModelSummary)
 	}
 	return all, nil
@@ -172,6 +173,7 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 	}
 	info := result.Results[0].Result
 	info.ModelInfo.Status = info.Status.Read()
+	info.ModelInfo.CloudName = strings.TrimPrefix(info.CloudTag, params.CloudTag(""))
 	return info.ModelInfo, nil
 }
 
@@ -181,10 +183,19 @@ func (c *Conn) WatchModel(ctx context.Context, uuid string) (<-chan struct{}, er
 	return notify(ctx, c, "Status", "WatchModel", params.Entity{Tag: params.TagOf(entity.ModelTag(uuid))})
 }
 
+// A ModelPlace is the cloud of a new model, its region and its credential; each is "" for the controller's.
+type ModelPlace struct{ Cloud, Region, Credential string }
+
 // CreateModel adds a model that the user owns, with settings as users write them. The
 // connection must be to the controller itself.
-func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]string) (Model, error) {
-	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}}
+func (c *Conn) CreateModel(ctx context.Context, name string, at ModelPlace, config map[string]string) (Model, error) {
+	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}, Region: at.Region}
+	if at.Cloud != "" {
+		args.CloudTag = params.CloudTag(at.Cloud)
+	}
+	if at.Credential != "" {
+		args.CredentialTag = params.CredentialTag(at.Cloud, c.Tag().ID, at.Credential)
+	}
 	for key, value := range config {
 		args.Config[key] = value
 	}
@@ -194,7 +205,7 @@ func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]s
 }
 
 // DestroyModel begins the destruction of a model. Calling it again with stronger options can help if the destruction is
-// stuck. The connection must be to the controller itself.
+// stuck. The connection must be to the controller itself, or to the model if it is planned.
 func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error {
 	args := params.DestroyModelsParams{Models: []params.DestroyModelParams{
 		{ModelTag: params.TagOf(entity.ModelTag(uuid)), Destruction: params.FromDestruction(how)}}}

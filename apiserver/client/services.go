@@ -24,8 +24,8 @@ func errorsOf(results []params.ErrorResult) []error {
 
 // only returns the error of a single change.
 func only(results []params.ErrorResult) error {
-	if len(results) != 1 {
-		return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(results))
+	if err := isOne(len(results)); err != nil {
+		return err
 	}
 	return params.FromError(results[0].Error)
 }
@@ -44,6 +44,7 @@ type DeployArgs struct {
 	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by store of the charm
 	Attach      []string                             `json:",omitempty"` // storage instances, if there is one unit
 	Resources   map[string]string                    `json:",omitempty"` // ids of AddPendingResources, by name
+	Bindings    map[string]string                    `json:",omitempty"` // names of spaces by endpoint; "" for the default
 }
 
 // deployment returns args in the wire format.
@@ -52,7 +53,8 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
 		Config: args.Config, ConfigYAML: args.ConfigYAML, Constraints: args.Constraints, Force: args.Force,
 		Storage: args.Storage, AttachStorage: storageTags(args.Attach), Resources: args.Resources,
-		CharmOrigin: &params.CharmOrigin{Source: "local", Type: "charm"},
+		EndpointBindings: args.Bindings,
+		CharmOrigin:      &params.CharmOrigin{Source: "local", Type: "charm"},
 	}
 	if args.Series != "" {
 		base := entity.BaseOf(args.Series)
@@ -69,8 +71,8 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 	if err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	return result.Results[0].Warnings, params.FromError(result.Results[0].Error)
 }
@@ -184,8 +186,9 @@ func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, 
 
 // A ServiceConfig has a service's settings, and the storage of new units.
 type ServiceConfig struct {
-	Service, Charm string // their names
-	Settings       map[string]entity.ConfigSetting
+	Service, Charm string                               // their names
+	Settings       map[string]entity.ConfigSetting      // of its charm
+	Own            map[string]entity.ConfigSetting      // that are not its charm's
 	Storage        map[string]entity.StorageConstraints // by store
 }
 
@@ -193,11 +196,17 @@ type ServiceConfig struct {
 func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig, error) {
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
-	config := ServiceConfig{result.Application, result.Charm, map[string]entity.ConfigSetting{}, result.Storage}
-	for option, setting := range result.Config {
-		config.Settings[option] = setting.ConfigSetting
-	}
+	config := ServiceConfig{result.Application, result.Charm, plainSettings(result.Config),
+		plainSettings(result.ApplicationConfig), result.Storage}
 	return config, err
+}
+
+func plainSettings(settings map[string]params.ConfigSetting) map[string]entity.ConfigSetting {
+	plain := map[string]entity.ConfigSetting{}
+	for option, setting := range settings {
+		plain[option] = setting.ConfigSetting
+	}
+	return plain
 }
 
 // SetServiceConfig changes settings atomically. values are as users write them, and take precedence over a YAML file
@@ -226,16 +235,17 @@ func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options .
 	return only(result.Results)
 }
 
-// Expose makes the ports that the service's units open reachable from everywhere. A warning says if this has no effect.
-func (c *Conn) Expose(ctx context.Context, service string) (warnings []string, err error) {
+// Expose makes the ports that the service's units open for some endpoints reachable from some networks; all from
+// everywhere if there are none. A warning says if this has no effect.
+func (c *Conn) Expose(ctx context.Context, service string, endpoints entity.ExposedEndpoints) (warnings []string, err error) {
 	var result params.ExposeResult
-	err = c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, &result)
+	err = c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service, ExposedEndpoints: endpoints}, &result)
 	return result.Warnings, err
 }
 
-// Unexpose reverts Expose.
-func (c *Conn) Unexpose(ctx context.Context, service string) error {
-	return c.application(ctx, "Unexpose", params.ApplicationUnexpose{ApplicationName: service}, nil)
+// Unexpose reverts Expose for some endpoints; for all if there are none.
+func (c *Conn) Unexpose(ctx context.Context, service string, endpoints ...string) error {
+	return c.application(ctx, "Unexpose", params.ApplicationUnexpose{ApplicationName: service, ExposedEndpoints: endpoints}, nil)
 }
 
 // Resolve resolves failed hooks of units: they are run again (retry) or skipped. It returns an error or nil for each
@@ -255,4 +265,41 @@ func (c *Conn) ResolveAll(ctx context.Context, retry bool) ([]error, error) {
 	var result params.ErrorResults
 	err := c.application(ctx, "ResolveUnitErrors", params.UnitsResolved{Retry: retry, All: true}, &result)
 	return errorsOf(result.Results), err
+}
+
+// A UnitInfo describes a unit, with what is set in its relations.
+type UnitInfo struct {
+	WorkloadVersion string
+	Machine         string
+	OpenedPorts     []string // "80/tcp"
+	PublicAddress   string
+	Charm           string // URL
+	Leader          bool
+	Life            string
+	Relations       []entity.RelationData
+}
+
+// UnitInfo describes a unit.
+func (c *Conn) UnitInfo(ctx context.Context, unit string) (UnitInfo, error) {
+	var result params.UnitInfoResults
+	if err := c.application(ctx, "UnitsInfo", entities(entity.KindUnit, unit), &result); err != nil {
+		return UnitInfo{}, err
+	}
+	if err := isOne(len(result.Results)); err != nil {
+		return UnitInfo{}, err
+	}
+	r := result.Results[0].Result
+	if r == nil {
+		return UnitInfo{}, params.FromError(result.Results[0].Error)
+	}
+	info := UnitInfo{r.WorkloadVersion, r.Machine, r.OpenedPorts, r.PublicAddress, r.Charm, r.Leader, r.Life, nil}
+	for _, one := range r.RelationData {
+		data := entity.RelationData{ID: one.RelationID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint,
+			Application: one.ApplicationData, Units: map[string]entity.UnitRelationData{}}
+		for name, of := range one.Units {
+			data.Units[name] = entity.UnitRelationData{InScope: of.InScope, Settings: of.UnitData}
+		}
+		info.Relations = append(info.Relations, data)
+	}
+	return info, nil
 }

@@ -13,8 +13,8 @@ func (c *Conn) SSHKeys(ctx context.Context, whole bool) ([]string, error) {
 	if err := c.call(ctx, "KeyManager", 1, "ListKeys", params.ListSSHKeys{Mode: whole}, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	if result.Results[0].Error != nil {
 		return nil, params.FromError(result.Results[0].Error)
@@ -56,8 +56,8 @@ func (c *Conn) HostKeys(ctx context.Context, machine entity.Tag) ([]string, erro
 	if err := c.call(ctx, "SSHClient", 4, "PublicKeys", args, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	if result.Results[0].Error != nil {
 		return nil, params.FromError(result.Results[0].Error)

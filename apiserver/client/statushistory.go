@@ -34,8 +34,8 @@ func (c *Conn) StatusHistory(
 	if err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	if err := result.Results[0].Error; err != nil {
 		return nil, params.FromError(err)

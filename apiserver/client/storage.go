@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -52,13 +54,18 @@ func (c *Conn) ShowStorage(ctx context.Context, ids ...string) ([]entity.Storage
 	return all, errs, err
 }
 
-// AddStorage adds new instances to a unit for one of its charm's stores, and returns their ids.
+// AddStorage adds new instances to a unit for stores of its charm, one store after another, and returns their ids, also of
+// those that were added before an error.
 func (c *Conn) AddStorage(
-	ctx context.Context, unit, store string, constraints entity.StorageConstraints,
+	ctx context.Context, unit string, stores map[string]entity.StorageConstraints,
 ) (ids []string, err error) {
+	var args params.StoragesAddParams
+	for _, store := range slices.Sorted(maps.Keys(stores)) {
+		args.Storages = append(args.Storages, params.StorageAddParams{UnitTag: params.TagOf(entity.UnitTag(unit)), StorageName: store,
+			Constraints: stores[store]})
+	}
 	var result params.AddStorageResults
-	err = c.storage(ctx, "AddToUnit", params.StoragesAddParams{Storages: []params.StorageAddParams{
-		{UnitTag: params.TagOf(entity.UnitTag(unit)), StorageName: store, Constraints: constraints}}}, &result)
+	err = c.storage(ctx, "AddToUnit", args, &result)
 	for _, r := range result.Results {
 		if err == nil {
 			err = params.FromError(r.Error)

@@ -56,8 +56,8 @@ func onlyKey(result params.AddUserResults, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	return result.Results[0].SecretKey, params.FromError(result.Results[0].Error)
 }
@@ -99,8 +99,8 @@ func (c *Conn) changeUser(ctx context.Context, method, name string) error {
 // User describes one user.
 func (c *Conn) User(ctx context.Context, name string) (entity.UserInfo, error) {
 	users, err := c.userInfo(ctx, params.UserInfoRequest{Entities: entities(entity.KindUser, name).Entities})
-	if err == nil && len(users) != 1 {
-		err = entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(users))
+	if err == nil {
+		err = isOne(len(users))
 	}
 	if err != nil {
 		return entity.UserInfo{}, err

@@ -2,6 +2,7 @@ package facades
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"juju/apiserver/params"
@@ -246,4 +247,56 @@ func (c *Caller) charmActions(ctx context.Context, url string) (map[string]param
 // statusWatchOperation sends an event when a task of an operation may have changed.
 func statusWatchOperation(ctx context.Context, c *Caller, p params.Entity) (Stream, error) {
 	return Notify(c.Model.Watches().Operation(ctx, p.Tag.ID))
+}
+
+// actionWatchProgress starts a watch of each task, which sends what the task has logged and then what it logs, as JSON.
+func actionWatchProgress(_ context.Context, c *Caller, p params.Entities) (params.StringsWatchResults, error) {
+	return params.StringsWatchResults{Results: each(c, "WatchActionsProgress", p.Entities,
+		func(e *params.Error) params.StringsWatchResult { return params.StringsWatchResult{Error: e} },
+		func(e params.Entity) (params.StringsWatchResult, error) {
+			if err := isKind(e.Tag, entity.KindTask); err != nil {
+				return params.StringsWatchResult{}, err
+			}
+			id, err := c.Request.Watch(c.who, func(ctx context.Context) (Stream, error) { return c.watchLog(ctx, e.Tag.ID) })
+			return params.StringsWatchResult{WatcherID: id}, err
+		})}, nil
+}
+
+func (c *Caller) watchLog(ctx context.Context, id string) (Stream, error) {
+	task, err := c.Model.Tasks().Task(ctx, id)
+	if err != nil {
+		return Stream{}, err
+	}
+	changes, err := c.Model.Watches().Operation(ctx, task.Operation)
+	if err != nil {
+		return Stream{}, err
+	}
+	out := make(chan []string)
+	go func() {
+		defer close(out)
+		sent := 0
+		for range changes {
+			task, err := c.Model.Tasks().Task(ctx, id)
+			if err != nil {
+				return // it was removed, or the client begins again
+			}
+			var lines []string
+			for _, m := range task.Log[sent:] {
+				line, _ := json.Marshal(params.ActionMessage{Timestamp: m.At, Message: m.Message}) // a text always can be
+				lines = append(lines, string(line))
+			}
+			if len(lines) == 0 {
+				continue
+			}
+			select {
+			case out <- lines:
+				sent = len(task.Log)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	s, err := Names(out, nil)
+	s.Facade = "StringsWatcher"
+	return s, err
 }

@@ -39,6 +39,22 @@ func (c *Caller) setFirewallError(_ context.Context, machine entity.Tag, text st
 	return nil
 }
 
+// cloudSpec returns how to use the cloud, to a unit whose service a user trusts.
+func (c *Caller) cloudSpec(ctx context.Context, unit entity.Tag) (entity.CloudSpec, error) {
+	svc, err := c.Model.Service(ctx, entity.UnitService(unit.ID))
+	if err != nil {
+		return entity.CloudSpec{}, err
+	}
+	trusted, _, err := svc.Trust(ctx)
+	if err == nil && !trusted {
+		err = entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	if err != nil {
+		return entity.CloudSpec{}, err
+	}
+	return c.specOf(c.Model.UUID())
+}
+
 // newPassword sets a new password for the agent of a machine or unit. It is returned only to the agent that starts that
 // agent.
 func (c *Caller) newPassword(ctx context.Context, agent entity.Tag) (string, error) {

@@ -61,6 +61,9 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject en
 	reflect.TypeFor[*state.Storage](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
 		return c.Model.Storage(ctx, subject.ID)
 	},
+	reflect.TypeFor[*state.Service](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
+		return c.Model.Service(ctx, subject.ID)
+	},
 	reflect.TypeFor[state.Provisioning](): func(_ context.Context, c *Caller, _ entity.Tag) (any, error) {
 		return c.Model.Provisioning(), nil
 	},
@@ -80,7 +83,7 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject en
 }
 
 // calls returns the agentMethod that calls f, a method expression of a type in receivers. If the receiver is a unit,
-// machine or storage instance, the request's tag identifies it. args are the names in the request of f's arguments
+// machine, storage instance or service, the request's tag identifies it. args are the names in the request of f's arguments
 // after the context. The argument "tag" is the request's tag, or its id if f takes a string.
 //
 // A method that returns a channel starts a watch.
@@ -96,7 +99,7 @@ func calls(f any, args ...string) agentMethod {
 		fields = append(fields, reflect.StructField{Name: field, Type: t, Tag: tag})
 	}
 	onEntity := slices.Contains([]reflect.Type{reflect.TypeFor[*state.Unit](), reflect.TypeFor[*state.Machine](),
-		reflect.TypeFor[*state.Storage]()}, t.In(0))
+		reflect.TypeFor[*state.Storage](), reflect.TypeFor[*state.Service]()}, t.In(0))
 	if onEntity || slices.Contains(args, tagArg) {
 		addField(tagField, tagArg, reflect.TypeFor[params.Tag]())
 	}

@@ -17,6 +17,12 @@ func agentFacades() []agentFacade {
 			{"WatchPrograms", self, calls(state.Watches.Binaries, "tag")},
 		}},
 
+		// For agents: where the controllers are.
+		{"APIAddresser", MachineAgent | UnitAgent, []agentRoute{
+			{"APIAddresses", everything, calls((*Caller).apiAddresses).returns("addresses")},
+			{"WatchAPIHostPorts", everything, calls((*Caller).watchAPIAddresses)},
+		}},
+
 		// For a machine's agent: the machine.
 		{"Machiner", MachineAgent, []agentRoute{
 			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
@@ -57,6 +63,7 @@ func agentFacades() []agentFacade {
 			{"RemoveMachine", machines, calls((*Caller).removeMachine, "tag").orGone()},
 			{"Observe", machines, calls((*Caller).observe, "tag", "instance", "status").orGone()},
 			{"Leftovers", everything, calls(state.Provisioning.Leftovers).returns("leftovers")},
+			{"MachineSpaces", machines, calls((*state.Machine).Spaces)},
 			{"SetInstanceStatus", machines, calls((*Caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*Caller).setMachineStatus, "tag", "status")},
 			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
@@ -97,6 +104,24 @@ func agentFacades() []agentFacade {
 			{"WatchMinUnits", everything, calls(state.MinUnits.WatchMinUnits)},
 		}},
 
+		// For the controller: the services of any model that are upgraded in batches.
+		{"Rollouts", ControllerAgent, []agentRoute{
+			{"AdvanceRollout", services, calls((*Caller).advanceRollout, "tag").returns("again").orGone()},
+			{"WatchRollout", services, calls((*Caller).watchRollout, "tag")},
+			{"WatchRollouts", everything, calls(state.Watches.Rollouts)},
+		}},
+
+		// For a model of another controller that uses an offer of this model.
+		{"CrossModelRelations", Consumer, []agentRoute{
+			{"Connect", everything, calls((*Caller).connectConsumer, "model", "relation", "near", "endpoint")},
+			{"End", everything, calls((*Caller).endConsumed, "relation").orGone()},
+			{"Members", everything, calls((*Caller).offeredMembers, "relation").returns("members")},
+			{"Mirror", everything, calls((*Caller).mirrorConsumer, "relation", "members").orGone()},
+			{"OfferStatus", everything, calls((*Caller).offerStatus).returns("status")},
+			{"Relations", everything, calls((*Caller).consumerRelations).returns("relations")},
+			{"WatchOffer", everything, calls((*Caller).consumerWatch)},
+		}},
+
 		// For a unit's agent: whether the unit leads its service.
 		{"LeadershipService", UnitAgent, []agentRoute{
 			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased)},
@@ -109,6 +134,7 @@ func agentFacades() []agentFacade {
 			{"BeginTask", self, calls((*state.Unit).BeginTask, "id")},
 			{"CharmState", self, calls((*state.Unit).CharmState).returns("state")},
 			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
+			{"CloudSpec", self, calls((*Caller).cloudSpec, "tag")},
 			{"CommitHook", self, calls((*state.Unit).CommitHook, "changes")},
 			{"Config", self, calls((*state.Unit).Config).returns("config")},
 			{"DestroySubordinates", self, calls((*state.Unit).DestroySubordinates)},

@@ -1,6 +1,7 @@
 package facades
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -74,19 +75,19 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err != nil {
 		return nil, err
 	}
-	config, err := ch.Config.ParseSettings(a.ApplicationName, a.Config, a.ConfigYAML)
+	config, err := c.settings(ch, a.ApplicationName, a.Config, a.ConfigYAML)
 	if err != nil {
 		return nil, err
 	}
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
 		Constraints: a.Constraints, Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
-		Storage: a.Storage, Resources: a.Resources,
+		Storage: a.Storage, Resources: a.Resources, Bindings: a.EndpointBindings,
 	}
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
 		return nil, err
 	}
-	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
+	if args.Series, args.Force, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
 		return w, err
 	}
 	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
@@ -130,7 +131,11 @@ func applicationAddUnits(
 		if err != nil {
 			return params.AddApplicationUnitsResults{}, err
 		}
-		if warnings, err = checkUnits(ctx, c, p, svc.Series(), constraints); err != nil {
+		bindings, err := svc.Bindings(ctx)
+		if err != nil {
+			return params.AddApplicationUnitsResults{}, err
+		}
+		if warnings, err = checkUnits(ctx, c, p, svc.Series(), constraints, bindings); err != nil {
 			return params.AddApplicationUnitsResults{}, err
 		}
 	}
@@ -244,10 +249,13 @@ func isKind(tag params.Tag, kind entity.TagKind) error {
 func applicationAddRelation(ctx context.Context, c *Caller, p params.AddRelation) (params.AddRelationResults, error) {
 	if len(p.ViaCIDRs) > 0 {
 		return params.AddRelationResults{},
-			entity.Errorf(entity.NotSupported, "relations across models are not supported yet")
+			entity.Errorf(entity.NotSupported, "--via is not supported: on one controller, firewalls let models reach each other")
 	}
 	if len(p.Endpoints) != 2 {
 		return params.AddRelationResults{}, entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	if err := c.mayRelate(ctx, p.Endpoints); err != nil {
+		return params.AddRelationResults{}, err
 	}
 	r, err := c.Model.AddRelation(ctx, p.Endpoints...)
 	if err != nil {
@@ -278,10 +286,16 @@ func applicationDestroyRelation(ctx context.Context, c *Caller, p params.Destroy
 }
 
 func applicationExpose(ctx context.Context, c *Caller, p params.ApplicationExpose) (params.ExposeResult, error) {
-	if len(p.ExposedEndpoints) > 0 {
-		return params.ExposeResult{}, entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+	svc, err := c.Model.Service(ctx, p.ApplicationName)
+	if err != nil {
+		return params.ExposeResult{}, err
 	}
-	if err := setExposed(ctx, c, p.ApplicationName, true); err != nil {
+	if p.ExposedEndpoints.HasSpaces() { // until the cloud has told its subnets, not even alpha has any
+		if _, err := c.spaces(ctx); err != nil {
+			return params.ExposeResult{}, err
+		}
+	}
+	if err := svc.Expose(ctx, p.ExposedEndpoints); err != nil {
 		return params.ExposeResult{}, err
 	}
 	return params.ExposeResult{Warnings: unenforced(ctx, c).log(c)}, nil
@@ -311,18 +325,11 @@ func unenforced(ctx context.Context, c *Caller) (w warnings) {
 }
 
 func applicationUnexpose(ctx context.Context, c *Caller, p params.ApplicationUnexpose) error {
-	if len(p.ExposedEndpoints) > 0 {
-		return entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
-	}
-	return setExposed(ctx, c, p.ApplicationName, false)
-}
-
-func setExposed(ctx context.Context, c *Caller, name string, exposed bool) error {
-	svc, err := c.Model.Service(ctx, name)
+	svc, err := c.Model.Service(ctx, p.ApplicationName)
 	if err != nil {
 		return err
 	}
-	return svc.SetExposed(ctx, exposed)
+	return svc.Unexpose(ctx, p.ExposedEndpoints...)
 }
 
 func applicationResolveUnitErrors(ctx context.Context, c *Caller, p params.UnitsResolved) (params.ErrorResults, error) {
@@ -369,8 +376,76 @@ func applicationApplicationsInfo(
 		base := entity.BaseOf(svc.Series())
 		results = append(results, params.ApplicationInfoResult{Result: &params.ApplicationResult{
 			Tag: e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
-			Exposed: svc.IsExposed(), Life: svc.Life().String(),
+			Exposed: svc.ExposedEndpoints() != nil, ExposedEndpoints: svc.ExposedEndpoints(), Life: svc.Life().String(),
 		}})
 	}
 	return params.ApplicationInfoResults{Results: results}, nil
+}
+
+func applicationUnitsInfo(ctx context.Context, c *Caller, p params.Entities) (params.UnitInfoResults, error) {
+	results := make([]params.UnitInfoResult, len(p.Entities))
+	for i, e := range p.Entities {
+		r, err := unitResult(ctx, c, e.Tag)
+		results[i] = params.UnitInfoResult{Result: r, Error: c.wireError("UnitsInfo", err)}
+	}
+	return params.UnitInfoResults{Results: results}, nil
+}
+
+func unitResult(ctx context.Context, c *Caller, tag params.Tag) (*params.UnitResult, error) {
+	if err := isKind(tag, entity.KindUnit); err != nil {
+		return nil, err
+	}
+	unit, err := c.Model.Unit(ctx, tag.ID)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := c.Model.Service(ctx, unit.Service())
+	if err != nil {
+		return nil, err
+	}
+	info, err := unit.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if info.Principal != "" {
+		principal, err := c.Model.Unit(ctx, info.Principal)
+		if err != nil {
+			return nil, err
+		}
+		info.Machine = principal.Machine()
+	}
+	leader, err := svc.Leader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := unit.OpenedPorts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	relations, err := unit.RelationData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &params.UnitResult{Tag: tag, Machine: info.Machine, OpenedPorts: []string{}, PublicAddress: info.PublicAddress,
+		Charm: cmp.Or(info.CharmURL, svc.CharmURL()), Leader: leader == tag.ID, Life: info.Life.String()}
+	for _, p := range ports[tag.ID] {
+		r.OpenedPorts = append(r.OpenedPorts, p.PortRange.String())
+	}
+	for _, one := range relations {
+		data := params.EndpointRelationData{RelationID: one.ID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint,
+			ApplicationData: one.Application, Units: map[string]params.RelationData{}}
+		for name, of := range one.Units {
+			data.Units[name] = params.RelationData{InScope: of.InScope, UnitData: of.Settings}
+		}
+		r.RelationData = append(r.RelationData, data)
+	}
+	return r, nil
+}
+
+func applicationSetMinUnits(ctx context.Context, c *Caller, p params.SetMinUnits) error {
+	svc, err := c.Model.Service(ctx, p.ApplicationName)
+	if err != nil {
+		return err
+	}
+	return svc.SetMinUnits(ctx, p.MinUnits)
 }

@@ -18,6 +18,7 @@ const (
 	Reads                  // changes nothing
 	Free                   // is never rejected: agents' methods, and changing blocks
 	Named                  // changes or destroys models that it names; it checks each of them itself
+	Checks                 // changes nothing, and is refused whenever what it checks would be
 	Changes                // changes the model
 	Removes                // removes machines, services, units or relations
 	Destroys               // destroys the model
@@ -25,6 +26,7 @@ const (
 
 // barredBy lists the blocks that reject an effect. If several do, the error names the first.
 var barredBy = map[Effect][]entity.BlockType{
+	Checks:   {entity.BlockChange},
 	Changes:  {entity.BlockChange},
 	Removes:  {entity.BlockRemove, entity.BlockChange},
 	Destroys: {entity.BlockDestroy, entity.BlockRemove, entity.BlockChange},

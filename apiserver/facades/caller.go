@@ -12,6 +12,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/charm"
@@ -31,9 +32,23 @@ type Config struct {
 	Binaries    *Binaries   // the agent binaries that new machines download; nil for none
 	Upgrades    Upgrades    // nil if the controller's binaries can't be replaced
 	Backups     Backups     // nil if the controller can't be backed up
+	Plans       Plans       // nil if changes can't be planned
+	Controllers Controllers // nil if there can be only one controller
 	ManualHosts ManualHosts // nil if the controller is not reachable from other hosts
+	// API returns the addresses at which clients reach the API, the preferred one first, and the certificate of its CA. It may
+	// be nil.
+	API func() (addresses []string, caCert string)
 	// Cloud opens the cloud of a model; nil to skip all checks that need a cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
+	// CloudSpec is how to use that cloud; only services that a user trusts get it.
+	CloudSpec entity.CloudSpec
+	// CredentialName is the name of the credential in it, the cloud's first; "" for that of a built-in cloud.
+	CredentialName string
+	// CheckCredential rejects another credential of the cloud if it can't be used or, if try is set, if the cloud does not
+	// accept it. It may be nil if there is no cloud.
+	CheckCredential func(ctx context.Context, one entity.CloudCredential, try bool) error
+	// Settings are other settings of the controller, chosen at bootstrap, for display.
+	Settings map[string]any
 	// Failures returns which of the controller's own workers for a model keep failing, or for "" which of the workers
 	// that serve all models. It may be nil.
 	Failures func(model string) []entity.WorkerFailure
@@ -51,8 +66,10 @@ type Limits struct {
 // A Backend is the state that all callers of a server share.
 type Backend struct {
 	Config
+	Table           *Table // of all methods
 	ControllerModel *state.State
 	Presence        *presence.Recorder
+	Deltas          *deltas.Feeds
 	Limits          Limits
 	// ImportTurn waits for its turn to import a filesystem.
 	ImportTurn func(context.Context) (release func(), err error)
@@ -63,8 +80,9 @@ type Caller struct {
 	Identity
 	*Backend
 	Request Request
-	Model   *state.State // nil on the controller's path
-	who     Roles        // the roles that may call the method
+	Model   *state.State           // nil on the controller's path
+	others  *controller.Controller // where a plan reads models of which it has no copy
+	who     Roles                  // the roles that may call the method
 }
 
 // A Request is a request on a connection, which may carry several at once.
@@ -156,10 +174,17 @@ type Transfer interface {
 // WireError returns the error to send to the client. An internal error is logged, with doing as its context, and hidden
 // from the client.
 func WireError(doing string, err error) *params.Error {
-	switch kind := entity.KindOf(err); {
-	case kind == entity.Damaged:
+	if kind := entity.KindOf(err); kind == entity.Damaged || kind == "" && !errors.Is(err, charm.ErrInvalid) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		logger.Errorf("%s: %v", doing, err)
-	case kind != "":
+	}
+	return Told(err)
+}
+
+// Told is WireError without the log.
+func Told(err error) *params.Error {
+	switch {
+	case entity.KindOf(err) != "":
 	case errors.Is(err, charm.ErrInvalid):
 		err = entity.Errorf(entity.Invalid, "%w", err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -168,10 +193,7 @@ func WireError(doing string, err error) *params.Error {
 		err = entity.Errorf(entity.Unavailable, "the request was canceled")
 	case entity.IsDiskFull(err):
 		// The store terminates the process, but this reply may be sent before that.
-		logger.Errorf("%s: %v", doing, err)
 		err = DiskFull("")
-	default:
-		logger.Errorf("%s: %v", doing, err)
 	}
 	if help := charm.Help(err); help != "" && entity.Hint(err) == "" {
 		err = entity.WithHint(err, "%s", help)

@@ -34,7 +34,19 @@ func charmsCharmInfo(ctx context.Context, c *Caller, p params.CharmURL) (params.
 			Provides: charmRelations(ch.Meta.Provides), Requires: charmRelations(ch.Meta.Requires),
 			Peers:      charmRelations(ch.Meta.Peers),
 			Categories: ch.Meta.Categories, Tags: ch.Meta.Tags, Series: ch.Meta.Series,
+			Storage: map[string]params.CharmStorage{}, Resources: map[string]params.CharmResourceMeta{},
 		},
+	}
+	for name, s := range ch.Meta.Storage {
+		store := params.CharmStorage{Name: s.Name, Description: s.Description, Type: string(s.Type), Shared: s.Shared,
+			ReadOnly: s.ReadOnly, CountMin: s.CountMin, CountMax: s.CountMax, MinimumSize: s.MinimumSize, Location: s.Location}
+		if s.Transient {
+			store.Properties = []string{"transient"}
+		}
+		info.Meta.Storage[name] = store
+	}
+	for name, r := range ch.Meta.Resources {
+		info.Meta.Resources[name] = params.CharmResourceMeta{Name: r.Name, Type: r.Type, Path: r.Filename, Description: r.Description}
 	}
 	for name, option := range ch.Config.Options {
 		info.Config[name] = params.CharmOption{Type: string(option.Type), Description: option.Description,

@@ -32,8 +32,19 @@ func TestChoiceOfSeries(t *testing.T) {
 			"bookworm", ""},
 		{"a charm of several, any cloud", seriesChoice{charm: []string{"xenial", "jammy"}, model: byModel}, "jammy", ""},
 		{"a charm of others, any cloud", seriesChoice{charm: []string{"xenial", "bionic"}, model: byModel}, "xenial", ""},
-		{"a charm of others", seriesChoice{charm: []string{"xenial", "bionic"}, cloud: host, model: byController},
-			"the charm's series xenial, bionic are not available: the cloud has bookworm",
+		{"a charm of Ubuntu's only", seriesChoice{charm: []string{"xenial", "bionic"}, cloud: host, model: byController}, "bookworm", ""},
+		{"a charm of Ubuntu's only, asked for", seriesChoice{asked: "xenial", charm: []string{"xenial", "bionic"}, cloud: host,
+			model: byController}, "bookworm", ""},
+		{"a charm of Ubuntu's only, and the host's asked for", seriesChoice{asked: "bookworm", charm: []string{"xenial"}, cloud: host,
+			model: byController}, "bookworm", ""},
+		{"a charm of Ubuntu's only, and another asked for", seriesChoice{asked: "jammy", charm: []string{"xenial"}, cloud: host,
+			model: byController}, `series "jammy" is not available: the cloud has bookworm`, "Omit --series for bookworm."},
+		{"a charm of Ubuntu's only, and the cloud has another one of Ubuntu's", seriesChoice{charm: []string{"xenial"},
+			cloud: []string{"bookworm", "jammy"}, model: byController},
+			"the charm's series xenial are not available: the cloud has bookworm, jammy",
+			"To run the charm on bookworm all the same: --series bookworm --force"},
+		{"a charm of others too", seriesChoice{charm: []string{"win7", "xenial"}, cloud: host, model: byController},
+			"the charm's series win7, xenial are not available: the cloud has bookworm",
 			"To run the charm on bookworm all the same: --series bookworm --force"},
 		{"the host is upgraded", seriesChoice{cloud: upgraded, model: byController}, "trixie", ""},
 		{"the host is upgraded, and the charm is too",
@@ -54,7 +65,7 @@ func TestChoiceOfSeries(t *testing.T) {
 			t.Errorf("%s: got %q, hint %q, want %q, hint %q", c.name, got, entity.Hint(err), c.want, c.hint)
 		}
 		if insists := err == nil && (c.choice.asked != "" && series != c.choice.asked ||
-			c.choice.force && len(c.choice.charm) > 0 && !slices.Contains(c.choice.charm, series)); (warning != "") != insists {
+			len(c.choice.charm) > 0 && !slices.Contains(c.choice.charm, series)); (warning != "") != insists {
 			t.Errorf("%s: warning %q", c.name, warning)
 		}
 	}

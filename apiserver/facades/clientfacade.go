@@ -3,9 +3,13 @@ package facades
 import (
 	"cmp"
 	"context"
+	"reflect"
+	"time"
 
+	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/entity"
 )
 
 func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*params.FullStatus, error) {
@@ -18,12 +22,24 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 		return nil, err
 	}
 	status.Model.Version = cmp.Or(wanted.Version, c.Version)
+	c.atCloud(status)
 	// Lost agents are marked before the patterns are applied, so that patterns can match them.
 	c.Presence.Mark(status, wanted)
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err
 	}
-	return params.FullStatusOf(status), nil
+	full := params.FullStatusOf(status)
+	if p.IncludeStorage {
+		all, err := c.storageOf(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			full.Storage = append(full.Storage, params.StorageDetailsOf(s))
+			full.Filesystems = append(full.Filesystems, params.FilesystemDetailsOf(s))
+		}
+	}
+	return full, nil
 }
 
 // statusWatch sends an event when the result of FullStatus may have changed: when the model's documents change, and
@@ -34,4 +50,68 @@ func statusWatch(ctx context.Context, c *Caller, _ None) (Stream, error) {
 		return Stream{}, err
 	}
 	return Notify(c.Presence.Watch(ctx, c.Model.UUID(), changes), nil)
+}
+
+// clientWatchAll sends what changes in the model, beginning with everything in it.
+func clientWatchAll(ctx context.Context, c *Caller, _ None) (Stream, error) {
+	rows, err := c.Controller.Models(ctx)
+	if err != nil {
+		return Stream{}, err
+	}
+	model := params.DeltaModel{UUID: c.Model.UUID(), Controller: c.Controller.UUID()}
+	for _, row := range rows {
+		if row.UUID == model.UUID {
+			model.Owner = row.Owner
+		}
+	}
+	takes, err := c.Deltas.Watch(ctx, c.Model, model)
+	return Stream{Facade: "AllWatcher", Ch: reflect.ValueOf(takes), Event: func(v reflect.Value) (params.Event, error) {
+		all, err := v.Interface().(deltas.Take)()
+		return params.Event{Deltas: all}, err
+	}}, err
+}
+
+func clientStatusHistory(
+	ctx context.Context, c *Caller, p params.StatusHistoryRequests,
+) (params.StatusHistoryResults, error) {
+	results := make([]params.StatusHistoryResult, 0, len(p.Requests))
+	for _, request := range p.Requests {
+		past, err := statusHistory(ctx, c, request)
+		if err == nil {
+			err = c.keep(ctx, past)
+		}
+		if err != nil {
+			results = append(results, params.StatusHistoryResult{Error: c.wireError("StatusHistory",
+				err)})
+			continue
+		}
+		results = append(results, params.StatusHistoryResult{History: params.HistoryOf(past)})
+	}
+	return params.StatusHistoryResults{Results: results}, nil
+}
+
+func statusHistory(ctx context.Context, c *Caller, p params.StatusHistoryRequest) ([]entity.PastStatus, error) {
+	f := p.Filter
+	ways := 0
+	for _, asked := range []bool{f.Size != 0, f.Date != nil, f.Delta != nil} {
+		if asked {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return nil, entity.Errorf(entity.Invalid, "a status history needs exactly one of size, date and delta")
+	case f.Size < 0:
+		return nil, entity.Errorf(entity.Invalid, "%d is not a number of statuses", f.Size)
+	case f.Delta != nil && *f.Delta < 0:
+		return nil, entity.Errorf(entity.Invalid, "%v is not a time ago", *f.Delta)
+	}
+	filter := entity.HistoryFilter{Size: f.Size, Exclude: f.Exclude}
+	if f.Date != nil {
+		filter.From = *f.Date
+	}
+	if f.Delta != nil {
+		filter.From = time.Now().Add(-*f.Delta)
+	}
+	return c.Model.StatusHistory(ctx, entity.HistoryKind(p.Kind), p.Tag.ID, filter)
 }

@@ -21,11 +21,13 @@ type Cloud interface {
 	Series(ctx context.Context) ([]string, error)
 	// ConstraintRules returns, among other things, which constraints have no effect.
 	ConstraintRules(ctx context.Context) (constraints.Rules, error)
-	// Precheck returns an Invalid error if such a machine, or such a container on one, is impossible. The series may be
-	// "" for any.
-	Precheck(ctx context.Context, series string, constraints constraints.Value, at Place) error
+	// Precheck returns an Invalid error if such a machine in these spaces, or such a container on one, is impossible. The
+	// series may be "" for any.
+	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at Place) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
+	// Subnets returns the subnets in which the model's machines can have addresses.
+	Subnets(ctx context.Context) ([]entity.Subnet, error)
 	// InstancesOf returns all instances that the cloud has for the model, in the order of their ids.
 	InstancesOf(ctx context.Context) ([]CloudInstance, error)
 	// IsAttached reports whether storage that is recorded as attached to an instance is attached to it. The error is
@@ -105,7 +107,7 @@ func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constrai
 	}
 	keys, err := rules.Check(constraints)
 	if err == nil && len(keys) > 0 {
-		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.Controller.Cloud())
+		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.cloudName())
 	}
 	return err
 }
@@ -119,16 +121,29 @@ type seriesChoice struct {
 	model modelconfig.Value
 }
 
+// lacksUbuntu reports whether the charm names only Ubuntu's series, and the cloud has none of Ubuntu's. Juju knew few others,
+// so most of these charms run on Debian, and the users of a host that is Debian's have nothing else.
+func (s seriesChoice) lacksUbuntu() bool {
+	ubuntus := func(series string) bool { return entity.BaseOf(series).Name == "ubuntu" }
+	others := func(series string) bool { return !ubuntus(series) }
+	return len(s.charm) > 0 && len(s.cloud) > 0 && !slices.ContainsFunc(s.cloud, ubuntus) && !slices.ContainsFunc(s.charm, others)
+}
+
 // choose returns the series of new machines. A user who forces a series that the cloud does not have gets the cloud's
-// preferred one, and a warning.
+// preferred one, and a warning; so does one whose charm names only Ubuntu's, if the cloud has none of these. With a warning,
+// the series need not be one of the charm's.
 func (s seriesChoice) choose() (series, warning string, err error) {
 	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
 	lacks := func(what string) error {
 		return entity.Errorf(entity.Invalid, "%s not available: the cloud has %s", what, strings.Join(s.cloud, ", "))
 	}
 	switch {
+	case s.asked != "" && has(s.asked) && s.lacksUbuntu():
+		return s.asked, s.otherSeries(s.asked), nil
 	case s.asked != "" && has(s.asked):
 		return s.asked, "", nil
+	case s.asked != "" && s.lacksUbuntu() && slices.Contains(s.charm, s.asked):
+		return s.cloud[0], s.otherSeries(s.cloud[0]), nil
 	case s.asked != "" && s.force:
 		return s.cloud[0], fmt.Sprintf("series %q is not available: hooks run on %q", s.asked, s.cloud[0]), nil
 	case s.asked != "":
@@ -146,8 +161,8 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if len(s.cloud) == 0 {
 			return s.charm[0], "", nil
 		}
-		if s.force { // e.g. for a bundle
-			return s.cloud[0], fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), s.cloud[0]), nil
+		if s.force || s.lacksUbuntu() { // by force, e.g. for a bundle
+			return s.cloud[0], s.otherSeries(s.cloud[0]), nil
 		}
 		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
 			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
@@ -160,23 +175,28 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 	return s.cloud[0], "", nil // the user did not choose the controller's default
 }
 
-// series chooses the series of new machines.
+// otherSeries warns that a charm runs on a series that it does not name.
+func (s seriesChoice) otherSeries(series string) string {
+	return fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), series)
+}
+
+// series chooses the series of new machines. It reports whether it need not be one of the charm's.
 func (w *warnings) series(
 	ctx context.Context, c *Caller, cloud Cloud, asked string, force bool, charm []string,
-) (string, error) {
+) (series string, forced bool, err error) {
 	config, err := c.Model.Settings().Config(ctx)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	choice := seriesChoice{asked: asked, force: force, charm: charm, model: config[modelconfig.DefaultSeries]}
 	if choice.cloud, err = cloud.Series(ctx); err != nil {
-		return "", err
+		return "", false, err
 	}
 	series, warning, err := choice.choose()
 	if warning != "" {
 		w.add("%s", warning)
 	}
-	return series, err
+	return series, force || warning != "", err
 }
 
 // overModel merges own over the model's constraints, as state does for new machines.
@@ -229,14 +249,51 @@ func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 	return all
 }
 
-// precheck calls the cloud's Precheck for machines with these constraints at each of the places.
-func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, places []Place) error {
+// precheck calls the cloud's Precheck for machines with these constraints, in these spaces, at each of the places.
+func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, spaces entity.MachineSpaces,
+	places ...Place) error {
 	for _, at := range places {
-		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
+		if err := cloud.Precheck(ctx, series, constraints, spaces, at); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// precheckMachine is precheck for a machine in the spaces that its constraints demand.
+func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, at Place) error {
+	spaces, err := c.demands(ctx, constraints, nil)
+	if err != nil {
+		return err
+	}
+	return cloud.Precheck(ctx, series, constraints, spaces, at)
+}
+
+// precheckUnits is precheck for the places of a service's units, each once. The machines that are started for n new units must
+// be in the spaces that constraints and bindings demand. None is started for units that fit on machines that are there, such
+// as hosts that users have added.
+func (c *Caller) precheckUnits(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, bindings map[string]string,
+	n int, placements []*params.Placement, all []Place) error {
+	spaces, err := c.demands(ctx, constraints, bindings)
+	if err != nil {
+		return err
+	}
+	if spaces.IsEmpty() {
+		return precheck(ctx, cloud, series, constraints, spaces, all...)
+	}
+	there, err := c.Model.Settings().Networks().Unused(ctx, spaces)
+	if err != nil {
+		return err
+	}
+	places := c.newPlaces(n, placements)
+	if n-len(placements) <= there {
+		places = slices.DeleteFunc(places, func(p Place) bool { return p == Place{} })
+	}
+	others := slices.DeleteFunc(slices.Clone(all), func(p Place) bool { return slices.Contains(places, p) })
+	if err := precheck(ctx, cloud, series, constraints, entity.MachineSpaces{}, others...); err != nil {
+		return err
+	}
+	return precheck(ctx, cloud, series, constraints, spaces, places...)
 }
 
 // checkNumUnits rejects a number of units below least, or above the limit.
@@ -247,19 +304,19 @@ func checkNumUnits(n, least int) error {
 	return limits.CheckAtOnce("units", n)
 }
 
-// checkDeploy checks whether the cloud can supply machines for a service, and returns their series. charm is the series
-// that the charm supports.
+// checkDeploy checks whether the cloud can supply machines for a service, and returns their series, and whether that need
+// not be one of those in charm, which the charm supports.
 func checkDeploy(
 	ctx context.Context, c *Caller, a params.ApplicationDeploy, charm []string,
-) (series string, w warnings, err error) {
+) (series string, forced bool, w warnings, err error) {
 	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service starts with none
-		return "", nil, err
+		return "", false, nil, err
 	}
 	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
 		series = a.CharmOrigin.Base.Series()
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if series, err = w.series(ctx, c, cloud, series, a.Force, charm); err != nil {
+		if series, forced, err = w.series(ctx, c, cloud, series, a.Force, charm); err != nil {
 			return err
 		}
 		constraints, err := overModel(ctx, c, a.Constraints)
@@ -270,27 +327,27 @@ func checkDeploy(
 		if !slices.Contains(places, Place{}) {
 			places = append([]Place{{}}, places...) // of units that are added later
 		}
-		if err := precheck(ctx, cloud, series, constraints, places); err != nil {
+		if err := c.precheckUnits(ctx, cloud, series, constraints, a.EndpointBindings, a.NumUnits, a.Placement, places); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, a.Constraints)
 	})
 	if err != nil {
-		return "", w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+		return "", false, w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
 	}
-	return series, w, nil
+	return series, forced, w, nil
 }
 
 // applicationCheckDeploy returns the cloud's errors that Deploy would return, and the series that the service would
 // have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
-	series, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
+	series, _, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
 	return params.CheckDeployResult{Series: series, Warnings: w}, err
 }
 
 // checkUnits checks whether the cloud can supply more machines for a service.
 func checkUnits(
-	ctx context.Context, c *Caller, p params.AddApplicationUnits, series string, own constraints.Value,
+	ctx context.Context, c *Caller, p params.AddApplicationUnits, series string, own constraints.Value, bindings map[string]string,
 ) (w warnings, err error) {
 	if err := checkNumUnits(p.NumUnits, 1); err != nil {
 		return nil, err
@@ -315,7 +372,7 @@ func checkUnits(
 				have[0])
 			series = ""
 		}
-		return precheck(ctx, cloud, series, all, places)
+		return c.precheckUnits(ctx, cloud, series, all, bindings, p.NumUnits, p.Placement, places)
 	})
 	if err != nil {
 		return w, fmt.Errorf("cannot %s: %w", doing, err)
@@ -330,14 +387,14 @@ func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at 
 		series = p.Base.Series()
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if series, err = w.series(ctx, c, cloud, series, false, nil); err != nil {
+		if series, _, err = w.series(ctx, c, cloud, series, false, nil); err != nil {
 			return err
 		}
 		constraints, err := overModel(ctx, c, p.Constraints)
 		if err != nil {
 			return err
 		}
-		if err := cloud.Precheck(ctx, series, constraints, at); err != nil {
+		if err := c.precheckMachine(ctx, cloud, series, constraints, at); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, p.Constraints)
@@ -352,7 +409,7 @@ func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at 
 // which the user has set.
 func checkConstraints(ctx context.Context, c *Caller, judged, given constraints.Value) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if err := cloud.Precheck(ctx, "", judged, Place{}); err != nil {
+		if err := c.precheckMachine(ctx, cloud, "", judged, Place{}); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, given)

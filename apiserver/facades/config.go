@@ -2,10 +2,12 @@ package facades
 
 import (
 	"context"
+	"fmt"
 
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -42,23 +44,58 @@ func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (m
 	return all, nil
 }
 
+// settings parses the settings of a service that a caller gives. Only superusers can trust a service: the credential that
+// it then gets is the controller's.
+func (c *Caller) settings(ch *charm.Charm, service string, words map[string]string, yaml string) (map[string]any, error) {
+	settings, err := ch.Config.ForService().ParseSettings(service, words, yaml)
+	if err == nil && settings[charm.Trust] == true && c.ControllerAccess != controller.AccessSuperuser {
+		err = fmt.Errorf("cannot trust service %q with the controller's credential: %w", service,
+			lacksController(c.Identity, controller.AccessSuperuser))
+	}
+	return settings, err
+}
+
+// ownSettings returns the settings of a service that are not its charm's.
+func ownSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (map[string]params.ConfigSetting, error) {
+	option := ch.Config.ForService().Options[charm.Trust]
+	setting := entity.ConfigSetting{Description: option.Description, Type: string(option.Type), Value: option.Default,
+		Default: option.Default, Source: entity.SourceDefault}
+	trusted, isSet, err := svc.Trust(ctx)
+	if isSet {
+		setting.Value, setting.Source = trusted, entity.SourceUser
+	}
+	return map[string]params.ConfigSetting{charm.Trust: {ConfigSetting: setting}}, err
+}
+
 func applicationGet(ctx context.Context, c *Caller, p params.ApplicationGet) (params.ApplicationGetResults, error) {
-	svc, ch, err := serviceCharm(ctx, c, p.ApplicationName)
+	_, result, err := getService(ctx, c, p.ApplicationName)
+	return result, err
+}
+
+// getService reads a service with all that users can set of it.
+func getService(ctx context.Context, c *Caller, name string) (*state.Service, params.ApplicationGetResults, error) {
+	svc, ch, err := serviceCharm(ctx, c, name)
 	if err != nil {
-		return params.ApplicationGetResults{}, err
+		return nil, params.ApplicationGetResults{}, err
 	}
 	config, err := configSettings(ctx, svc, ch)
 	if err != nil {
-		return params.ApplicationGetResults{}, err
+		return nil, params.ApplicationGetResults{}, err
 	}
 	result := params.ApplicationGetResults{
 		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: entity.BaseOf(svc.Series()),
 		Storage: svc.StorageConstraints(),
 	}
+	if result.EndpointBindings, err = svc.Bindings(ctx); err != nil {
+		return nil, params.ApplicationGetResults{}, err
+	}
+	if result.ApplicationConfig, err = ownSettings(ctx, svc, ch); err != nil {
+		return nil, params.ApplicationGetResults{}, err
+	}
 	if !svc.IsSubordinate() {
 		result.Constraints, err = svc.Constraints(ctx)
 	}
-	return result, err
+	return svc, result, err
 }
 
 func applicationCharmConfig(
@@ -82,7 +119,7 @@ func applicationSetConfigs(ctx context.Context, c *Caller, p params.ConfigSetArg
 		if err != nil {
 			return err
 		}
-		settings, err := ch.Config.ParseSettings(arg.ApplicationName, arg.Config, arg.ConfigYAML)
+		settings, err := c.settings(ch, arg.ApplicationName, arg.Config, arg.ConfigYAML)
 		if err != nil {
 			return err
 		}

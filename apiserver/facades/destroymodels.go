@@ -114,7 +114,7 @@ func untoldStorage(ctx context.Context, c *Caller, rows []controller.ModelRow, h
 		if err != nil {
 			return err
 		}
-		n, err := st.PersistentStorage(ctx)
+		n, err := st.Provisioning().PersistentStorage(ctx)
 		if err != nil {
 			return err
 		}

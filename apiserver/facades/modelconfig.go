@@ -44,6 +44,11 @@ func modelConfigModelUnset(ctx context.Context, c *Caller, p params.ModelUnset) 
 	return c.Model.Settings().SetConfig(ctx, nil, p.Keys)
 }
 
+func modelConfigSequences(ctx context.Context, c *Caller, _ None) (params.ModelSequencesResult, error) {
+	next, err := c.Model.Settings().Sequences(ctx)
+	return params.ModelSequencesResult{Sequences: params.Sequences(next)}, err
+}
+
 // agentVersion returns the version that the model's agents should run: the controller's, unless another is recorded.
 func (c *Caller) agentVersion(ctx context.Context) (string, error) {
 	p, err := c.Model.Settings().Binaries(ctx)
@@ -104,4 +109,71 @@ func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[st
 		}
 		return err
 	})
+}
+
+func modelManagerModelDefaults(
+	ctx context.Context, c *Caller, p params.CloudTags,
+) (params.ModelDefaultsResults, error) {
+	set, err := c.Controller.ModelDefaults(ctx)
+	if err != nil {
+		return params.ModelDefaultsResults{}, err
+	}
+	all := map[string]params.ModelDefaults{}
+	for key, value := range modelconfig.New(nil, c.Series) {
+		if key == modelconfig.AuthorizedKeys {
+			continue // each model has its own
+		}
+		setting, err := modelconfig.Find(key)
+		if err != nil {
+			return params.ModelDefaultsResults{}, err
+		}
+		one := params.ModelDefaults{Default: setting.Plain(value.Value)}
+		if value, ok := set[key]; ok {
+			one.Controller = setting.Plain(value)
+		}
+		all[key] = one
+	}
+	return params.ModelDefaultsResults{Results: each(c, "ModelDefaultsForClouds", p.Entities,
+		func(e *params.Error) params.ModelDefaultsResult { return params.ModelDefaultsResult{Error: e} },
+		func(e params.CloudEntity) (params.ModelDefaultsResult, error) {
+			return params.ModelDefaultsResult{Config: all}, c.isCloudTag(e.Tag)
+		})}, nil
+}
+
+// areDefaultsOf rejects defaults of another cloud, or of a single region.
+func (c *Caller) areDefaultsOf(cloudTag, region string) error {
+	if region != "" {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot change model defaults of region %q alone", region),
+			"A cloud has one region. Leave it out.")
+	}
+	if cloudTag == "" {
+		return nil
+	}
+	return c.isCloudTag(cloudTag)
+}
+
+func modelManagerSetModelDefaults(
+	ctx context.Context, c *Caller, p params.SetModelDefaults,
+) (params.ErrorResults, error) {
+	return outcomes(c, "SetModelDefaults", p.Config, func(one params.ModelDefaultValues) error {
+		if err := c.areDefaultsOf(one.CloudTag, one.CloudRegion); err != nil {
+			return err
+		}
+		config, err := modelConfigOf(ctx, c, one.Config)
+		if err != nil {
+			return err
+		}
+		return c.Controller.SetModelDefaults(ctx, config, nil)
+	}), nil
+}
+
+func modelManagerUnsetModelDefaults(
+	ctx context.Context, c *Caller, p params.UnsetModelDefaults,
+) (params.ErrorResults, error) {
+	return outcomes(c, "UnsetModelDefaults", p.Keys, func(one params.ModelUnsetKeys) error {
+		if err := c.areDefaultsOf(one.CloudTag, one.CloudRegion); err != nil {
+			return err
+		}
+		return c.Controller.SetModelDefaults(ctx, nil, one.Keys)
+	}), nil
 }

@@ -3,13 +3,16 @@ package facades
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"juju/apiserver/params"
+	"juju/charm/safeyaml"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 func userModel(row controller.ModelRow) params.UserModel {
@@ -64,17 +67,29 @@ func modelManagerListSummaries(
 	if err != nil {
 		return params.ModelSummaryResults{}, err
 	}
+	uuids := make([]string, len(rows))
+	for i, row := range rows {
+		uuids[i] = row.UUID
+	}
+	logins, err := c.Controller.LastLogins(ctx, name, uuids)
+	if err != nil {
+		return params.ModelSummaryResults{}, err
+	}
 	results := make([]params.ModelSummaryResult, 0, len(rows))
 	for i, row := range rows {
-		info, counts, err := modelInfo(ctx, c, row)
+		info, status, err := modelInfo(ctx, c, row)
 		if err != nil {
 			results = append(results, params.ModelSummaryResult{Error: c.wireError("ListModelSummaries",
 				err)})
 			continue
 		}
 		results = append(results, params.ModelSummaryResult{Result: &params.ModelSummary{
-			ModelSummary: entity.ModelSummary{ModelDescription: info.ModelDescription, UserAccess: access[i], Counts: counts},
-			Status:       info.Status, CloudTag: info.CloudTag, SLA: info.SLA,
+			ModelSummary: entity.ModelSummary{ModelDescription: info.ModelDescription, UserAccess: access[i],
+				Counts: []entity.ModelEntityCount{
+					{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(len(status.AllUnits()))},
+				},
+				LastConnection: params.TimeOf(logins[row.UUID])},
+			Status: info.Status, CloudTag: info.CloudTag, SLA: info.SLA,
 		}})
 	}
 	return params.ModelSummaryResults{Results: results}, nil
@@ -83,22 +98,26 @@ func modelManagerListSummaries(
 // modelStatus returns the status of a model. A model that is being removed is empty.
 func modelStatus(ctx context.Context, c *Caller, row controller.ModelRow) (*entity.ModelStatus, error) {
 	if row.IsRemoving() {
-		return &entity.ModelStatus{Model: entity.ModelHeader{
+		status := &entity.ModelStatus{Model: entity.ModelHeader{
 			Name: row.Name, UUID: row.UUID, Life: entity.Dead, Cloud: c.Controller.Cloud(),
 			Status: entity.Status{Status: entity.StatusDestroying, Message: "its remaining resources are being removed"},
-		}}, nil
+		}}
+		c.atCloud(status)
+		return status, nil
 	}
 	st, err := c.Controller.Model(ctx, row.UUID)
 	if err != nil {
 		return nil, err
 	}
-	return st.Status(ctx)
+	status, err := st.Status(ctx)
+	if err == nil {
+		c.atCloud(status)
+	}
+	return status, err
 }
 
-// modelInfo describes a model and counts its entities.
-func modelInfo(
-	ctx context.Context, c *Caller, row controller.ModelRow,
-) (params.ModelInfo, []entity.ModelEntityCount, error) {
+// modelInfo describes a model, and returns the status that it has read for it.
+func modelInfo(ctx context.Context, c *Caller, row controller.ModelRow) (params.ModelInfo, *entity.ModelStatus, error) {
 	status, err := modelStatus(ctx, c, row)
 	if err != nil {
 		return params.ModelInfo{}, nil, err
@@ -108,22 +127,22 @@ func modelInfo(
 			ModelDescription: entity.ModelDescription{
 				Name: row.Name, UUID: row.UUID, Type: params.ModelType, ControllerUUID: c.Controller.UUID(),
 				IsController: row.UUID == c.ControllerModel.UUID(), ProviderType: status.Model.Cloud,
-				OwnerTag: entity.UserTag(row.Owner), Life: status.Model.Life.String(), AgentVersion: cmp.Or(status.Model.Version, c.Version),
+				OwnerTag: entity.UserTag(row.Owner), Life: status.Model.Life.String(), CloudRegion: c.region(),
+				AgentVersion: entity.JujuVersion, Release: cmp.Or(status.Model.Version, c.Version),
 			},
 			Users: []entity.ModelUser{}, Machines: []entity.ModelMachine{},
 		},
-		Status: params.StatusOf(status.Model.Status), CloudTag: params.CloudTag(status.Model.Cloud),
+		Status: params.StatusOf(status.Model.Status), CloudTag: params.CloudTag(status.Model.ShownCloud()),
+		CredentialTag:  params.CredentialTag(c.cloudName(), row.Owner, c.credentialName(row)),
 		SecretBackends: []struct{}{}, SLA: params.ModelSLAInfo{Level: "unsupported"},
 	}
 	for _, m := range status.AllMachines() {
 		info.Machines = append(info.Machines, entity.ModelMachine{
 			ID: m.ID, InstanceID: m.InstanceID, Status: string(m.Status.Status), Message: m.Status.Message,
-			HasVote: m.Manager, WantsVote: m.Manager,
+			HasVote: m.Manager, WantsVote: m.Manager, Hardware: entity.MachineHardware(entity.ParseHardware(m.Hardware)),
 		})
 	}
-	return info, []entity.ModelEntityCount{
-		{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(len(status.AllUnits()))},
-	}, nil
+	return info, status, nil
 }
 
 func modelManagerModelInfo(ctx context.Context, c *Caller, p params.Entities) (params.ModelInfoResults, error) {
@@ -131,27 +150,56 @@ func modelManagerModelInfo(ctx context.Context, c *Caller, p params.Entities) (p
 	if err != nil {
 		return params.ModelInfoResults{}, err
 	}
-	results := make([]params.ModelInfoResult, 0, len(p.Entities))
-	for _, e := range p.Entities {
-		// The error is the same if the model does not exist.
-		result := params.ModelInfoResult{Error: params.ToError(lacksModel(c.Tag, e.Tag.ID, "", controller.AccessRead))}
-		for _, row := range rows {
-			if e.Tag.Tag != entity.ModelTag(row.UUID) {
-				continue
+	return params.ModelInfoResults{Results: each(c, "ModelInfo", p.Entities,
+		func(e *params.Error) params.ModelInfoResult { return params.ModelInfoResult{Error: e} },
+		func(e params.Entity) (params.ModelInfoResult, error) {
+			row, err := namedModel(c, rows, e.Tag)
+			if err != nil {
+				return params.ModelInfoResult{}, err
 			}
 			info, _, err := modelInfo(ctx, c, row)
 			if err == nil && !row.IsRemoving() {
 				info.Users, err = modelUsers(ctx, c, e.Tag)
 			}
-			if err != nil {
-				result = params.ModelInfoResult{Error: c.wireError("ModelInfo", err)}
-				break
+			if err == nil && !row.IsRemoving() {
+				info.Series, err = defaultSeries(ctx, c, row.UUID)
 			}
-			result = params.ModelInfoResult{Result: &info}
-		}
-		results = append(results, result)
+			return params.ModelInfoResult{Result: &info}, err
+		})}, nil
+}
+
+// namedModel returns one of the rows of models that the caller can read. The error is the same if the model does not exist.
+func namedModel(c *Caller, rows []controller.ModelRow, tag params.Tag) (controller.ModelRow, error) {
+	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return tag.Tag == entity.ModelTag(row.UUID) })
+	if i < 0 {
+		return controller.ModelRow{}, lacksModel(c.Tag, tag.ID, "", controller.AccessRead)
 	}
-	return params.ModelInfoResults{Results: results}, nil
+	return rows[i], nil
+}
+
+// modelManagerModelStatus returns what models have and what hinders their removal, for commands that destroy them.
+func modelManagerModelStatus(ctx context.Context, c *Caller, p params.Entities) (params.ModelStatusResults, error) {
+	rows, _, err := c.Controller.ModelsOf(ctx, c.Tag.ID)
+	if err != nil {
+		return params.ModelStatusResults{}, err
+	}
+	return params.ModelStatusResults{Results: each(c, "ModelStatus", p.Entities,
+		func(e *params.Error) params.ModelStatus { return params.ModelStatus{Error: e} },
+		func(e params.Entity) (params.ModelStatus, error) {
+			row, err := namedModel(c, rows, e.Tag)
+			if err != nil {
+				return params.ModelStatus{}, err
+			}
+			info, status, err := modelInfo(ctx, c, row)
+			if err != nil {
+				return params.ModelStatus{}, err
+			}
+			return params.ModelStatus{
+				ModelTag: e.Tag, Life: info.Life, Type: info.Type, OwnerTag: params.TagOf(info.OwnerTag),
+				HostedMachineCount: len(info.Machines), ApplicationCount: len(status.Services), UnitCount: len(status.AllUnits()),
+				Machines: info.Machines,
+			}, nil
+		})}, nil
 }
 
 // statusWatchModel sends an event when the result of ModelInfo may have changed, or the model may have been removed.
@@ -163,16 +211,16 @@ func statusWatchModel(ctx context.Context, c *Caller, p params.Entity) (Stream, 
 	if err != nil {
 		return Stream{}, err
 	}
-	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
-	if i < 0 {
-		return Stream{}, lacksModel(c.Tag, p.Tag.ID, "", controller.AccessRead) // the same if the model does not exist
+	row, err := namedModel(c, rows, p.Tag)
+	if err != nil {
+		return Stream{}, err
 	}
 	steps, err := c.Controller.WatchUnfinishedModels(ctx)
 	if err != nil {
 		return Stream{}, err
 	}
 	var contents <-chan struct{} // nil if the model is being removed
-	if st, err := c.Controller.Model(ctx, rows[i].UUID); err == nil {
+	if st, err := c.Controller.Model(ctx, row.UUID); err == nil {
 		if contents, err = st.Watches().Status(ctx); err != nil {
 			return Stream{}, err
 		}
@@ -216,20 +264,73 @@ func modelManagerCreateModel(ctx context.Context, c *Caller, p params.ModelCreat
 		return params.ModelInfo{}, err
 	}
 	config, err := modelConfigOf(ctx, c, p.Config)
+	credential := ""
+	if err == nil {
+		credential, err = c.modelCredential(ctx, p)
+	}
 	if err != nil {
 		return params.ModelInfo{}, fmt.Errorf("cannot add model %q: %w", p.Name, err)
 	}
 	st, err := c.Controller.AddModel(ctx,
-		controller.AddModelParams{Name: p.Name, Owner: owner, Series: c.Series, Config: config})
+		controller.AddModelParams{Name: p.Name, Owner: owner, Series: c.Series, Config: config, Credential: credential})
 	if err != nil {
 		return params.ModelInfo{}, err
 	}
-	info, _, err := modelInfo(ctx, c, controller.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner})
+	info, _, err := modelInfo(ctx, c, controller.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner, Credential: credential})
+	if err == nil {
+		info.Series, err = defaultSeries(ctx, c, st.UUID())
+	}
 	return info, err
 }
 
-// modelManagerDumpModels returns all documents in the stores of models, except secrets.
-func modelManagerDumpModels(ctx context.Context, c *Caller, p params.DumpModelsRequest) (params.MapResults, error) {
+// defaultSeries returns the default series of a model's machines.
+func defaultSeries(ctx context.Context, c *Caller, model string) (string, error) {
+	st, err := c.Controller.Model(ctx, model)
+	if err != nil {
+		return "", err
+	}
+	config, err := st.Settings().Config(ctx)
+	return config[modelconfig.DefaultSeries].Value, err
+}
+
+// modelManagerDumpModels returns models as YAML: all their documents, except secrets.
+func modelManagerDumpModels(ctx context.Context, c *Caller, p params.DumpModelsRequest) (params.StringResults, error) {
+	return params.StringResults{Results: each(c, "DumpModels", p.Entities,
+		func(e *params.Error) params.StringResult { return params.StringResult{Error: e} },
+		func(e params.Entity) (params.StringResult, error) {
+			st, err := c.Controller.Model(ctx, e.Tag.ID)
+			if err != nil {
+				return params.StringResult{}, err
+			}
+			dump, err := st.Dump(ctx)
+			if err != nil {
+				return params.StringResult{}, err
+			}
+			if p.Simplified {
+				for _, past := range []string{"operations", "tasks", "statushistory", "annotations"} {
+					delete(dump, past)
+				}
+			}
+			plain := make(map[string][]any, len(dump))
+			for collection, docs := range dump {
+				for _, doc := range docs {
+					var v any
+					if err := json.Unmarshal(doc, &v); err != nil {
+						return params.StringResult{}, err
+					}
+					plain[collection] = append(plain[collection], v)
+				}
+			}
+			text, err := safeyaml.Marshal(plain, 2)
+			if err == nil {
+				err = c.keep(ctx, text)
+			}
+			return params.StringResult{Result: string(text)}, err
+		})}, nil
+}
+
+// modelManagerDumpModelsDB returns all documents in the stores of models, except secrets.
+func modelManagerDumpModelsDB(ctx context.Context, c *Caller, p params.DumpModelsRequest) (params.MapResults, error) {
 	results := params.MapResults{Results: make([]params.MapResult, 0, len(p.Entities))}
 	for _, e := range p.Entities {
 		var result params.MapResult

@@ -22,13 +22,18 @@ const (
 // A Route is one method of a facade.
 type Route struct {
 	Facade  string
-	Version int
+	Version int // one of those in FacadeVersions, if the facade is there
 	Method  string
 	At      Path
 	Who     Roles
 	Effect  Effect   // which blocks reject it
 	Own     OwnCheck // keeps agents to their own entities; nil if only users may call
 	Handler Handler
+}
+
+// ForUsers reports whether the method is for users, and not for every connection.
+func (r *Route) ForUsers() bool {
+	return r.Who&(Reader|Writer|Admin) != 0 && r.Who&LoggedIn != LoggedIn
 }
 
 // An OwnCheck returns Unauthorized unless the entity that a request names is the caller's own, or one that the caller
@@ -103,8 +108,9 @@ type Table struct {
 	byKey  map[routeKey]*Route
 }
 
-// NewTable returns a table of routes.
+// NewTable returns a table of routes, at all versions of their facades.
 func NewTable(routes []Route) *Table {
+	routes = atAllVersions(routes)
 	t := &Table{routes: routes, byKey: make(map[routeKey]*Route, len(routes))}
 	for i := range routes {
 		r := &routes[i]

@@ -36,10 +36,7 @@ func storageListStorageDetails(
 ) (params.StorageDetailsListResults, error) {
 	var results params.StorageDetailsListResults
 	for range p.Filters {
-		all, err := c.Model.StorageStatus(ctx)
-		if err == nil {
-			err = c.importIDs(ctx, all)
-		}
+		all, err := c.storageOf(ctx)
 		if err != nil {
 			return results, err
 		}
@@ -50,6 +47,39 @@ func storageListStorageDetails(
 		results.Results = append(results.Results, params.StorageDetailsListResult{Result: list})
 	}
 	return results, nil
+}
+
+// storageOf returns the storage of the caller's model.
+func (c *Caller) storageOf(ctx context.Context) ([]entity.StorageStatus, error) {
+	all, err := c.Model.StorageStatus(ctx)
+	if err == nil {
+		err = c.importIDs(ctx, all)
+	}
+	return all, err
+}
+
+// storageListFilesystems lists the filesystems of storage instances, for each filter.
+func storageListFilesystems(ctx context.Context, c *Caller, p params.FilesystemFilters) (params.FilesystemDetailsListResults, error) {
+	var results params.FilesystemDetailsListResults
+	all, err := c.storageOf(ctx)
+	for _, filter := range p.Filters {
+		var list params.FilesystemDetailsListResult
+		for _, s := range all {
+			if filter.Selects(s) {
+				list.Result = append(list.Result, params.FilesystemDetailsOf(s))
+			}
+		}
+		if err := c.keep(ctx, list); err != nil {
+			return results, err
+		}
+		results.Results = append(results.Results, list)
+	}
+	return results, err
+}
+
+// storageListVolumes returns no block devices for each filter: storage here is filesystems.
+func storageListVolumes(_ context.Context, _ *Caller, p params.VolumeFilters) (params.VolumeDetailsListResults, error) {
+	return params.VolumeDetailsListResults{Results: make([]params.VolumeDetailsListResult, len(p.Filters))}, nil
 }
 
 func storageAddToUnit(ctx context.Context, c *Caller, p params.StoragesAddParams) (params.AddStorageResults, error) {

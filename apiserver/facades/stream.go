@@ -12,8 +12,9 @@ import (
 // A Stream is a channel from state with a function that encodes its values. The watch behind it merges events until the
 // client asks for one, so a client that does not ask costs nothing.
 type Stream struct {
-	Ch    reflect.Value // the channel
-	Event func(reflect.Value) params.Event
+	Ch     reflect.Value // the channel
+	Event  func(reflect.Value) (params.Event, error)
+	Facade string // whose Next and Stop it has; "" for Watcher
 }
 
 // Watch returns the handler of a method that starts a watch.
@@ -38,7 +39,9 @@ func streamOf(ch any) (Stream, error) {
 
 // events returns the stream for a channel from state.
 func events[T any](ch <-chan T, err error, event func(T) params.Event) (Stream, error) {
-	return Stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
+	return Stream{Ch: reflect.ValueOf(ch), Event: func(v reflect.Value) (params.Event, error) {
+		return event(v.Interface().(T)), nil
+	}}, err
 }
 
 // Notify returns the stream for a channel that only signals changes.

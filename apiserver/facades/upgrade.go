@@ -18,8 +18,9 @@ type Upgrades interface {
 	Install(ctx context.Context, file string, want entity.Binaries) error
 	// Archive returns the file with the archive of binaries that has this hash, or "" if there is none.
 	Archive(sha256 string) string
-	// Switch makes the controller exit when replied is closed, and restart with binaries that were installed.
-	Switch(ctx context.Context, to entity.Binaries, replied <-chan struct{}) error
+	// Switch makes the controller exit when replied is closed, and restart with binaries that were installed. If others
+	// share its store, it begins an upgrade of all, one after another; by is the user.
+	Switch(ctx context.Context, by string, to entity.Binaries, replied <-chan struct{}) error
 }
 
 // Binaries is the archive of agent binaries that new machines download from the server.
@@ -127,7 +128,7 @@ func upgradeController(
 		return result, err
 	}
 	logger.Infof("%s upgrades the controller to version %s", c.Request, p.TargetVersion)
-	return result, upgrades.Switch(ctx, entity.Binaries{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
+	return result, upgrades.Switch(ctx, c.Tag.ID, entity.Binaries{Version: p.TargetVersion, SHA256: p.SHA256}, c.Request.Done())
 }
 
 // recordBinaries records in all models, before the controller is upgraded, which binaries their agents run until they

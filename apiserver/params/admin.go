@@ -1,6 +1,9 @@
 package params
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // A LoginRequest is the parameter of Admin 3 Login.
 type LoginRequest struct {
@@ -16,7 +19,8 @@ type LoginRequest struct {
 type LoginResult struct {
 	ControllerTag Tag              `json:"controller-tag"`
 	ModelTag      *Tag             `json:"model-tag,omitempty"` // absent on the controller's own path
-	ServerVersion string           `json:"server-version"`
+	ServerVersion string           `json:"server-version"`      // entity.JujuVersion
+	Release       string           `json:"release"`             // not in Juju: the controller's own version
 	Servers       [][]HostPort     `json:"servers"`
 	UserInfo      *AuthUserInfo    `json:"user-info,omitempty"` // absent for agents
 	Facades       []FacadeVersions `json:"facades"`
@@ -34,6 +38,25 @@ type HostPort struct {
 	Type  string `json:"type"`  // "ipv4", "ipv6" or "hostname"
 	Scope string `json:"scope"` // "public", "local-machine", …
 	Port  int    `json:"port"`
+}
+
+// AddressKind returns the type and the scope of a host's address.
+func AddressKind(host string) (kind, scope string) {
+	ip := net.ParseIP(host)
+	if ip == nil {
+		return "hostname", "public"
+	}
+	kind, scope = "ipv6", "public"
+	if ip.To4() != nil {
+		kind = "ipv4"
+	}
+	switch {
+	case ip.IsLoopback():
+		scope = "local-machine"
+	case ip.IsPrivate():
+		scope = "local-cloud"
+	}
+	return kind, scope
 }
 
 // An AuthUserInfo describes the user who has logged in.

@@ -324,19 +324,13 @@ type SetMinUnits struct {
 
 // An ApplicationExpose is the parameter of Expose.
 type ApplicationExpose struct {
-	ApplicationName  string                     `json:"application"`
-	ExposedEndpoints map[string]ExposedEndpoint `json:"exposed-endpoints,omitempty"`
+	ApplicationName  string                  `json:"application"`
+	ExposedEndpoints entity.ExposedEndpoints `json:"exposed-endpoints,omitempty"`
 }
 
 // An ExposeResult is the result of Expose; in Juju it returns nothing.
 type ExposeResult struct {
 	Warnings []string `json:"warnings,omitempty"`
-}
-
-// An ExposedEndpoint is the networks to which an endpoint is exposed.
-type ExposedEndpoint struct {
-	ExposeToSpaces []string `json:"expose-to-spaces,omitempty"`
-	ExposeToCIDRs  []string `json:"expose-to-cidrs,omitempty"`
 }
 
 // An ApplicationUnexpose is the parameter of Unexpose.
@@ -352,6 +346,46 @@ type UnitsResolved struct {
 	All   bool     `json:"all,omitempty"`
 }
 
+// A UnitInfoResults is the result of UnitsInfo.
+type UnitInfoResults struct {
+	Results []UnitInfoResult `json:"results"`
+}
+
+// A UnitInfoResult is one unit, or an error.
+type UnitInfoResult struct {
+	Result *UnitResult `json:"result,omitempty"`
+	Error  *Error      `json:"error,omitempty"`
+}
+
+// A UnitResult describes a unit.
+type UnitResult struct {
+	Tag             Tag                    `json:"tag"`
+	WorkloadVersion string                 `json:"workload-version"`
+	Machine         string                 `json:"machine,omitempty"`
+	OpenedPorts     []string               `json:"opened-ports"`
+	PublicAddress   string                 `json:"public-address,omitempty"`
+	Charm           string                 `json:"charm"`
+	Leader          bool                   `json:"leader,omitempty"`
+	Life            string                 `json:"life,omitempty"`
+	RelationData    []EndpointRelationData `json:"relation-data,omitempty"`
+}
+
+// An EndpointRelationData is what is set in one of the unit's relations.
+type EndpointRelationData struct {
+	RelationID      int                     `json:"relation-id"`
+	Endpoint        string                  `json:"endpoint"`
+	CrossModel      bool                    `json:"cross-model"`
+	RelatedEndpoint string                  `json:"related-endpoint"`
+	ApplicationData map[string]string       `json:"ApplicationData"` // of the service at the other end
+	Units           map[string]RelationData `json:"unit-relation-data"`
+}
+
+// A RelationData is what a unit has set in a relation. The keys are Juju's.
+type RelationData struct {
+	InScope  bool              `json:"InScope"`
+	UnitData map[string]string `json:"UnitData"`
+}
+
 // An ApplicationInfoResults is the result of ApplicationsInfo.
 type ApplicationInfoResults struct {
 	Results []ApplicationInfoResult `json:"results"`
@@ -365,13 +399,57 @@ type ApplicationInfoResult struct {
 
 // An ApplicationResult is a short description of a service.
 type ApplicationResult struct {
-	Tag         Tag                `json:"tag"`
-	Charm       string             `json:"charm,omitempty"`
-	Base        *entity.Base       `json:"base,omitempty"`
-	Channel     string             `json:"channel,omitempty"`
-	Constraints *constraints.Value `json:"constraints,omitempty"`
-	Principal   bool               `json:"principal"`
-	Exposed     bool               `json:"exposed"`
-	Remote      bool               `json:"remote"`
-	Life        string             `json:"life"`
+	Tag              Tag                     `json:"tag"`
+	Charm            string                  `json:"charm,omitempty"`
+	Base             *entity.Base            `json:"base,omitempty"`
+	Channel          string                  `json:"channel,omitempty"`
+	Constraints      *constraints.Value      `json:"constraints,omitempty"`
+	Principal        bool                    `json:"principal"`
+	Exposed          bool                    `json:"exposed"`
+	ExposedEndpoints entity.ExposedEndpoints `json:"exposed-endpoints,omitempty"`
+	Remote           bool                    `json:"remote"`
+	Life             string                  `json:"life"`
+}
+
+// A CharmURLOriginResult is the result of GetCharmURLOrigin.
+type CharmURLOriginResult struct {
+	URL    string      `json:"url"`
+	Origin CharmOrigin `json:"charm-origin"`
+	Error  *Error      `json:"error,omitempty"`
+}
+
+// A CharmRelationsResult lists the endpoints of a service.
+type CharmRelationsResult struct {
+	CharmRelations []string `json:"charm-relations"`
+}
+
+// A StringResult is a text, or an error.
+type StringResult struct {
+	Error  *Error `json:"error,omitempty"`
+	Result string `json:"result"`
+}
+
+// A ScaleApplications is the parameter of ScaleApplications.
+type ScaleApplications struct {
+	Applications []ScaleApplication `json:"applications"`
+}
+
+// A ScaleApplication is the number of units that a service should have.
+type ScaleApplication struct {
+	ApplicationTag Tag  `json:"application-tag"`
+	Scale          int  `json:"scale"`
+	ScaleChange    int  `json:"scale-change,omitempty"`
+	Force          bool `json:"force"`
+}
+
+// An ApplicationMergeBindingsArgs is the parameter of MergeBindings.
+type ApplicationMergeBindingsArgs struct {
+	Args []ApplicationMergeBindings `json:"args"`
+}
+
+// An ApplicationMergeBindings is the spaces of some endpoints; "" is the default of the others.
+type ApplicationMergeBindings struct {
+	ApplicationTag Tag               `json:"application-tag"`
+	Bindings       map[string]string `json:"bindings"`
+	Force          bool              `json:"force"`
 }

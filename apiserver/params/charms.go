@@ -46,6 +46,31 @@ type CharmMeta struct {
 	Categories  []string                 `json:"categories,omitempty"`
 	Tags        []string                 `json:"tags,omitempty"`
 	Series      []string                 `json:"series,omitempty"`
+
+	Storage   map[string]CharmStorage      `json:"storage,omitempty"`
+	Resources map[string]CharmResourceMeta `json:"resources,omitempty"`
+}
+
+// A CharmStorage is a store that a charm declares.
+type CharmStorage struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Type        string   `json:"type"`
+	Shared      bool     `json:"shared"`
+	ReadOnly    bool     `json:"read-only"`
+	CountMin    int      `json:"count-min"`
+	CountMax    int      `json:"count-max"`    // -1 for no bound
+	MinimumSize uint64   `json:"minimum-size"` // MiB
+	Location    string   `json:"location,omitempty"`
+	Properties  []string `json:"properties,omitempty"`
+}
+
+// A CharmResourceMeta is a resource that a charm declares.
+type CharmResourceMeta struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Path        string `json:"path"`
+	Description string `json:"description"`
 }
 
 // CharmActions are the actions that a charm defines.

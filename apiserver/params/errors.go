@@ -2,6 +2,7 @@ package params
 
 import (
 	"fmt"
+	"reflect"
 
 	"juju/state/entity"
 	"juju/state/limits"
@@ -46,6 +47,38 @@ func ToError(err error) *Error {
 		e.Info = map[string]any{hintKey: hint}
 	}
 	return e
+}
+
+// Failures returns the errors of the changes in a result that has one for each.
+func Failures(result any) []*Error { return failures(reflect.ValueOf(result), nil, 0) }
+
+func failures(v reflect.Value, all []*Error, depth int) []*Error {
+	if !v.IsValid() || depth > 8 {
+		return all
+	}
+	if e, ok := reflect.TypeAssert[*Error](v); ok {
+		if e != nil {
+			all = append(all, e)
+		}
+		return all
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			all = failures(v.Elem(), all, depth+1)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			all = failures(v.Index(i), all, depth+1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				all = failures(v.Field(i), all, depth+1)
+			}
+		}
+	}
+	return all
 }
 
 // FromError is the inverse of ToError: it restores the text, kind and hint of an error. It returns nil for nil.

@@ -30,12 +30,13 @@ func (r Response) Err() error {
 	return FromError(&Error{Message: r.Error, Code: r.ErrorCode, Info: r.ErrorInfo})
 }
 
-// failure is the frame of an error. The key "error" is always present.
+// failure is the frame of an error. The keys "error" and "response" are always present: clients read the latter first.
 type failure struct {
 	RequestID uint64         `json:"request-id"`
 	Error     string         `json:"error"`
 	ErrorCode string         `json:"error-code,omitempty"`
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
+	Response  struct{}       `json:"response"`
 }
 
 // EncodeFailure returns the frame that replies to request id with e. An empty message becomes Internal, so that "error"
@@ -44,7 +45,7 @@ func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	if e.Message == "" {
 		e = &Error{Message: Internal, Code: e.Code, Info: e.Info}
 	}
-	return json.Marshal(failure{id, e.Message, e.Code, e.Info})
+	return json.Marshal(failure{RequestID: id, Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
 }
 
 // EncodeSuccess returns the frame that replies to request id with result. nil is encoded as {}, because clients expect

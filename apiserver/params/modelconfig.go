@@ -3,6 +3,7 @@ package params
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -65,4 +66,21 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		(*c)[s.Key] = modelconfig.Value{Value: text, Source: v.Source}
 	}
 	return nil
+}
+
+// A ModelSequencesResult has the next number of each sequence of a model.
+type ModelSequencesResult struct {
+	Sequences map[string]int `json:"sequences"`
+}
+
+// Sequences returns sequences under the names that they have for clients.
+func Sequences(next map[string]int) map[string]int {
+	named := make(map[string]int, len(next))
+	for name, n := range next {
+		if service, of := strings.CutPrefix(name, "service-"); of {
+			name = "application-" + service
+		}
+		named[name] = n
+	}
+	return named
 }

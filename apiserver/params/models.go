@@ -76,8 +76,28 @@ type ModelInfo struct {
 	entity.ModelInfo
 	Status         *EntityStatus `json:"status,omitempty"`
 	CloudTag       string        `json:"cloud-tag"`
+	CredentialTag  string        `json:"cloud-credential-tag"`
 	SecretBackends []struct{}    `json:"secret-backends"`
 	SLA            ModelSLAInfo  `json:"sla"`
+	Series         string        `json:"-"` // the default; only older versions have it
+}
+
+// ModelStatusResults are the results of ModelStatus.
+type ModelStatusResults struct {
+	Results []ModelStatus `json:"models"`
+}
+
+// A ModelStatus is what a model has that would have to be removed with it.
+type ModelStatus struct {
+	ModelTag           Tag                   `json:"model-tag"`
+	Life               string                `json:"life"`
+	Type               string                `json:"type"`
+	HostedMachineCount int                   `json:"hosted-machine-count"`
+	ApplicationCount   int                   `json:"application-count"`
+	UnitCount          int                   `json:"unit-count"`
+	OwnerTag           Tag                   `json:"owner-tag"`
+	Machines           []entity.ModelMachine `json:"model-machines,omitempty"`
+	Error              *Error                `json:"error,omitempty"`
 }
 
 // A DestroyModelsParams is the parameter of DestroyModels.
@@ -123,6 +143,22 @@ type DestroyControllerArgs struct {
 	ModelTimeout   *time.Duration `json:"model-timeout,omitempty"`
 }
 
+// ControllerVersionResults are the result of ControllerVersion.
+type ControllerVersionResults struct {
+	Version   string `json:"version"`
+	GitCommit string `json:"git-commit"`
+}
+
+// A ControllerConfigResult is the result of Controller 12 ControllerConfig.
+type ControllerConfigResult struct {
+	Config map[string]any `json:"config"`
+}
+
+// A ControllerConfigSet is the parameter of ConfigSet.
+type ControllerConfigSet struct {
+	Config map[string]any `json:"config"`
+}
+
 // A ModelCreateArgs is the parameter of CreateModel.
 type ModelCreateArgs struct {
 	Name     string         `json:"name"`
@@ -130,6 +166,8 @@ type ModelCreateArgs struct {
 	Config   map[string]any `json:"config,omitempty"`
 	CloudTag string         `json:"cloud-tag,omitempty"`
 	Region   string         `json:"region,omitempty"`
+	// CredentialTag is the tag of the cloud's credential: cloudcred-CLOUD_USER_NAME.
+	CredentialTag string `json:"credential,omitempty"`
 }
 
 // CloudTag returns the tag of a cloud.
@@ -138,6 +176,8 @@ func CloudTag(cloud string) string { return cloudPrefix + cloud }
 // A DumpModelsRequest lists the models to dump.
 type DumpModelsRequest struct {
 	Entities []Entity `json:"entities"` // tags of models
+	// Simplified leaves out of DumpModels what has happened: tasks, the history of statuses, and annotations.
+	Simplified bool `json:"simplified,omitempty"`
 }
 
 // A MapResult is a model's dump: its documents by collection.
@@ -149,4 +189,35 @@ type MapResult struct {
 // MapResults is the result of DumpModelsDB, in the order of the request.
 type MapResults struct {
 	Results []MapResult `json:"results"`
+}
+
+// A ControllerAPIInfoResults is in the order of the request.
+type ControllerAPIInfoResults struct {
+	Results []ControllerAPIInfoResult `json:"results"`
+}
+
+// A ControllerAPIInfoResult is how a controller is reached.
+type ControllerAPIInfoResult struct {
+	Addresses []string `json:"addresses"`
+	CACert    string   `json:"cacert"`
+	Error     *Error   `json:"error,omitempty"`
+}
+
+// A HostedModelConfigsResults is the result of HostedModelConfigs.
+type HostedModelConfigsResults struct {
+	Models []HostedModelConfig `json:"models"`
+}
+
+// A HostedModelConfig is the settings of a model, and its cloud, or why they can't be read.
+type HostedModelConfig struct {
+	Name      string            `json:"name"`
+	Owner     Tag               `json:"owner"`
+	Config    map[string]string `json:"config,omitempty"`
+	CloudSpec *entity.CloudSpec `json:"cloud-spec,omitempty"`
+	Error     *Error            `json:"error,omitempty"`
+}
+
+// A StringResults is in the order of the request.
+type StringResults struct {
+	Results []StringResult `json:"results"`
 }

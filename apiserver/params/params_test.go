@@ -139,7 +139,7 @@ func TestFrames(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), `"error":"`) || strings.Contains(string(text), `"response"`) {
+	if !strings.Contains(string(text), `"error":"`) || !strings.Contains(string(text), `"response":{}`) {
 		t.Errorf("failure is written %s", text)
 	}
 	if !errors.Is(r.Err(), entity.NotFound) {
@@ -164,15 +164,21 @@ func TestStatusBothWays(t *testing.T) {
 			Constraints: "mem=1M", Manager: true,
 			Containers: []entity.MachineStatus{{ID: "2/lxd/0", Series: "jammy"}},
 		}, {ID: "10", Series: "oddos"}},
+		Remotes: []entity.RemoteStatus{{Name: "db", Life: entity.Dying, URL: "bob/shop.db", Status: status(entity.StatusActive),
+			Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "kv"}}, Relations: map[string][]string{"server": {"web"}}}},
+		Offers: []entity.OfferStatus{{Name: "hosted", Life: entity.Dying, Service: "web", CharmURL: "local:jammy/web-1", Active: 1, Total: 2,
+			Endpoints: []entity.RemoteEndpoint{{Name: "www", Role: "provider", Interface: "http"}}}},
 		Services: []entity.ServiceStatus{{
 			Name: "web", Life: entity.Dying, CharmURL: "local:jammy/web-1", CanUpgradeTo: "local:jammy/web-2", Series: "jammy",
-			Exposed: true, Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3,
+			Exposed: true, Endpoints: entity.ExposedEndpoints{"db": {Spaces: []string{"alpha"}, CIDRs: []string{"10.0.0.0/8"}}},
+			Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3, Bindings: map[string]string{"": "alpha", "db": "dmz"},
+			Rollout:         &entity.Rollout{Former: "local:jammy/web-0", Reverts: true, Batch: 2, Timeout: time.Minute, Since: at, Stopped: "no"},
 			Status:          status(entity.StatusActive),
 			WorkloadVersion: "9", Relations: map[string][]string{"db": {"store"}},
 			Units: []entity.UnitStatus{{
 				Name: "web/2", Life: entity.Dead, Machine: "2", CharmURL: "local:jammy/web-0",
 				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient,
-				Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
+				Turned: true, Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
 				OpenedPorts:     []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
 				WorkloadVersion: "8", AgentVersion: "0.1.0", AgentCommit: "0123456789ab",
 				Subordinates: []entity.UnitStatus{{Name: "log/0", Machine: "2"}},

@@ -1,6 +1,10 @@
 package params
 
-import "juju/state/entity"
+import (
+	"time"
+
+	"juju/state/entity"
+)
 
 // An ApplicationSetCharm changes the charm of a service. Force implies the other Force fields.
 type ApplicationSetCharm struct {
@@ -19,12 +23,33 @@ type ApplicationSetCharm struct {
 	ResourceIDs map[string]string `json:"resource-ids,omitempty"` // ids of uploads, by name
 
 	StorageConstraints map[string]entity.StorageConstraints `json:"storage-constraints,omitempty"` // by store
+	StorageDirectives  map[string]entity.StorageConstraints `json:"storage-directives,omitempty"`  // its name since version 20
 
-	// The controller rejects these.
+	// Not in Juju: the units are upgraded in batches.
+	BatchSize     int           `json:"batch-size,omitempty"`
+	HealthTimeout time.Duration `json:"health-timeout,omitempty"`
+
 	EndpointBindings map[string]string `json:"endpoint-bindings,omitempty"`
+}
+
+// Storage returns the constraints of stores, by their names.
+func (p ApplicationSetCharm) Storage() map[string]entity.StorageConstraints {
+	if p.StorageDirectives != nil {
+		return p.StorageDirectives
+	}
+	return p.StorageConstraints
 }
 
 // A SetCharmResult has warnings for the user; in Juju SetCharm returns nothing.
 type SetCharmResult struct {
 	Warnings []string `json:"warnings,omitempty"`
+	Restored []string `json:"restored,omitempty"` // settings that are as before an upgrade that is reverted
+}
+
+// A Rollout is the parameter of ResumeRollout and RevertRollout, methods that Juju does not have: of a service whose
+// units are upgraded in batches. A batch or timeout of 0 stays as it is.
+type Rollout struct {
+	ApplicationName string        `json:"application"`
+	BatchSize       int           `json:"batch-size,omitempty"`
+	HealthTimeout   time.Duration `json:"health-timeout,omitempty"`
 }

@@ -37,3 +37,30 @@ type SSHPublicKeysResult struct {
 	Error      *Error   `json:"error,omitempty"`
 	PublicKeys []string `json:"public-keys,omitempty"`
 }
+
+// SSHAddressResults are the addresses of machines.
+type SSHAddressResults struct {
+	Results []SSHAddressResult `json:"results"`
+}
+
+// An SSHAddressResult is the address of one machine.
+type SSHAddressResult struct {
+	Error   *Error `json:"error,omitempty"`
+	Address string `json:"address,omitempty"`
+}
+
+// SSHAddressesResults are all addresses of machines.
+type SSHAddressesResults struct {
+	Results []SSHAddressesResult `json:"results"`
+}
+
+// An SSHAddressesResult has all addresses of one machine.
+type SSHAddressesResult struct {
+	Error     *Error   `json:"error,omitempty"`
+	Addresses []string `json:"addresses"`
+}
+
+// An SSHProxyResult says whether clients connect through the controller.
+type SSHProxyResult struct {
+	UseProxy bool `json:"use-proxy"`
+}

@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -9,19 +10,22 @@ import (
 
 // A StatusParams is the parameter of Client 7 FullStatus.
 type StatusParams struct {
-	Patterns []string `json:"patterns"`
+	Patterns       []string `json:"patterns"`
+	IncludeStorage bool     `json:"include-storage,omitempty"` // since version 7
 }
 
 // A FullStatus is the status of a model in the wire format. FullStatusOf and ModelStatus convert without loss.
 type FullStatus struct {
-	Model               ModelStatusInfo              `json:"model"`
-	Machines            map[string]MachineStatus     `json:"machines"`
-	Applications        map[string]ApplicationStatus `json:"applications"`
-	RemoteApplications  map[string]struct{}          `json:"remote-applications"`
-	Offers              map[string]struct{}          `json:"offers"`
-	Relations           []RelationStatus             `json:"relations"`
-	ControllerTimestamp *time.Time                   `json:"controller-timestamp"`
-	Branches            map[string]struct{}          `json:"branches"`
+	Model               ModelStatusInfo                    `json:"model"`
+	Machines            map[string]MachineStatus           `json:"machines"`
+	Applications        map[string]ApplicationStatus       `json:"applications"`
+	RemoteApplications  map[string]RemoteApplicationStatus `json:"remote-applications"`
+	Offers              map[string]ApplicationOfferStatus  `json:"offers"`
+	Relations           []RelationStatus                   `json:"relations"`
+	ControllerTimestamp *time.Time                         `json:"controller-timestamp"`
+	Branches            map[string]struct{}                `json:"branches"`
+	Storage             []StorageDetails                   `json:"storage,omitempty"` // if it was asked for
+	Filesystems         []FilesystemDetails                `json:"filesystems,omitempty"`
 }
 
 // A ModelStatusInfo is the status of the model itself.
@@ -29,8 +33,10 @@ type ModelStatusInfo struct {
 	Name             string         `json:"name"`
 	Type             string         `json:"type"`
 	CloudTag         string         `json:"cloud-tag"`
+	CloudType        string         `json:"cloud-type,omitempty"` // the cloud's kind, if that is not its name; not in Juju
 	Region           string         `json:"region,omitempty"`
-	Version          string         `json:"version"`
+	Version          string         `json:"version"`           // entity.JujuVersion
+	Release          string         `json:"release,omitempty"` // of the model's binaries; not in Juju
 	AvailableVersion string         `json:"available-version"`
 	Status           DetailedStatus `json:"model-status"`
 	MeterStatus      MeterStatus    `json:"meter-status"`
@@ -94,24 +100,26 @@ const (
 
 // An ApplicationStatus is a service with its units by name.
 type ApplicationStatus struct {
-	Charm            string                 `json:"charm"`
-	CharmVersion     string                 `json:"charm-version"`
-	CharmProfile     string                 `json:"charm-profile"`
-	CharmChannel     string                 `json:"charm-channel,omitempty"`
-	Base             entity.Base            `json:"base"`
-	Exposed          bool                   `json:"exposed"`
-	Life             string                 `json:"life"`
-	Relations        map[string][]string    `json:"relations"`
-	CanUpgradeTo     string                 `json:"can-upgrade-to"`
-	SubordinateTo    []string               `json:"subordinate-to"`
-	Subordinate      bool                   `json:"subordinate,omitempty"` // not in Juju: also true without relations
-	MinUnits         int                    `json:"min-units,omitempty"`   // not in Juju
-	Units            map[string]UnitStatus  `json:"units"`
-	MeterStatuses    map[string]MeterStatus `json:"meter-statuses"`
-	Status           DetailedStatus         `json:"status"`
-	WorkloadVersion  string                 `json:"workload-version"`
-	EndpointBindings map[string]string      `json:"endpoint-bindings"`
-	PublicAddress    string                 `json:"public-address"`
+	Charm            string                  `json:"charm"`
+	CharmVersion     string                  `json:"charm-version"`
+	CharmProfile     string                  `json:"charm-profile"`
+	CharmChannel     string                  `json:"charm-channel,omitempty"`
+	Base             entity.Base             `json:"base"`
+	Exposed          bool                    `json:"exposed"`
+	ExposedEndpoints entity.ExposedEndpoints `json:"exposed-endpoints,omitempty"`
+	Life             string                  `json:"life"`
+	Relations        map[string][]string     `json:"relations"`
+	CanUpgradeTo     string                  `json:"can-upgrade-to"`
+	SubordinateTo    []string                `json:"subordinate-to"`
+	Subordinate      bool                    `json:"subordinate,omitempty"` // not in Juju: also true without relations
+	MinUnits         int                     `json:"min-units,omitempty"`   // not in Juju
+	Rollout          *entity.Rollout         `json:"rollout,omitempty"`     // not in Juju
+	Units            map[string]UnitStatus   `json:"units"`
+	MeterStatuses    map[string]MeterStatus  `json:"meter-statuses"`
+	Status           DetailedStatus          `json:"status"`
+	WorkloadVersion  string                  `json:"workload-version"`
+	EndpointBindings map[string]string       `json:"endpoint-bindings"` // the default, "", and those that differ
+	PublicAddress    string                  `json:"public-address"`
 }
 
 // A UnitStatus is a unit with its subordinates by name. The agent's status contains the unit's life.
@@ -127,6 +135,7 @@ type UnitStatus struct {
 	Leader          bool                  `json:"leader,omitempty"`
 	Strength        entity.Strength       `json:"strength,omitempty"` // not in Juju: of the unit's destruction
 	Resolved        entity.Resolved       `json:"resolved,omitempty"` // not in Juju: until the agent has seen it
+	Turned          bool                  `json:"turned,omitempty"`   // not in Juju
 }
 
 // A RelationStatus is one relation.
@@ -154,25 +163,28 @@ const cloudPrefix = "cloud-"
 func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	f := &FullStatus{
 		Model: ModelStatusInfo{
-			Name: m.Model.Name, Type: ModelType, CloudTag: cloudPrefix + m.Model.Cloud, Version: m.Model.Version,
+			Name: m.Model.Name, Type: ModelType, CloudTag: cloudPrefix + m.Model.ShownCloud(), Region: cmp.Or(m.Model.Region, entity.CloudRegion), Version: entity.JujuVersion, Release: m.Model.Version,
 			Status: detailed(m.Model.Status, m.Model.Life), SLA: "unsupported",
 			UUID: m.Model.UUID, Controller: m.Model.Controller,
 		},
 		Machines:            machinesOf(m.Machines),
 		Applications:        make(map[string]ApplicationStatus, len(m.Services)),
-		RemoteApplications:  map[string]struct{}{},
-		Offers:              map[string]struct{}{},
+		RemoteApplications:  remotesOf(m.Remotes),
+		Offers:              offersOf(m.Offers),
 		Branches:            map[string]struct{}{},
 		Relations:           make([]RelationStatus, 0, len(m.Relations)),
 		ControllerTimestamp: timeOf(m.At),
 	}
+	if m.Model.CloudName != "" {
+		f.Model.CloudType = m.Model.Cloud
+	}
 	for _, s := range m.Services {
 		f.Applications[s.Name] = ApplicationStatus{
-			Charm: s.CharmURL, Base: entity.BaseOf(s.Series), Exposed: s.Exposed, Life: lifeOf(s.Life),
+			Charm: s.CharmURL, Base: entity.BaseOf(s.Series), Exposed: s.Exposed, ExposedEndpoints: s.Endpoints, Life: lifeOf(s.Life),
 			Relations: orEmpty(s.Relations), CanUpgradeTo: s.CanUpgradeTo,
 			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate, MinUnits: s.MinUnits,
-			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: map[string]string{},
-			Status: detailed(s.Status, s.Life), WorkloadVersion: s.WorkloadVersion,
+			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: bindingsOf(s.Bindings),
+			Status: detailed(s.Status, s.Life), WorkloadVersion: s.WorkloadVersion, Rollout: s.Rollout,
 		}
 	}
 	for _, r := range m.Relations {
@@ -188,28 +200,47 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	return f
 }
 
+func bindingsOf(bindings map[string]string) map[string]string {
+	if len(bindings) == 0 {
+		return map[string]string{"": entity.AlphaSpace}
+	}
+	return bindings
+}
+
 // ModelStatus is the inverse of FullStatusOf.
 func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	status, life := f.Model.Status.read()
 	m := &entity.ModelStatus{
 		Model: entity.ModelHeader{
-			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Version,
+			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release,
 			Life: life, Status: status,
 		},
 		Machines: machinesFrom(f.Machines),
+		Remotes:  remotesFrom(f.RemoteApplications),
+		Offers:   offersFrom(f.Offers),
 		At:       timeFrom(f.ControllerTimestamp),
 	}
 	if len(f.Model.CloudTag) > len(cloudPrefix) {
 		m.Model.Cloud = f.Model.CloudTag[len(cloudPrefix):]
 	}
+	if f.Model.CloudType != "" {
+		m.Model.Cloud, m.Model.CloudName = f.Model.CloudType, m.Model.Cloud
+	}
+	if f.Model.Region != entity.CloudRegion {
+		m.Model.Region = f.Model.Region
+	}
 	for _, name := range naturalKeys(f.Applications) {
 		a := f.Applications[name]
 		s := entity.ServiceStatus{
 			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, CanUpgradeTo: a.CanUpgradeTo,
-			Series: a.Base.Series(), Exposed: a.Exposed, Subordinate: a.Subordinate || len(a.SubordinateTo) > 0,
+			Series: a.Base.Series(), Exposed: a.Exposed, Endpoints: a.ExposedEndpoints, Subordinate: a.Subordinate || len(a.SubordinateTo) > 0,
 			SubordinateTo: nilIfNone(a.SubordinateTo), WorkloadVersion: a.WorkloadVersion, MinUnits: a.MinUnits,
+			Rollout: a.Rollout,
 		}
 		s.Status, _ = a.Status.read()
+		if len(a.EndpointBindings) > 1 || len(a.EndpointBindings) == 1 && a.EndpointBindings[""] != entity.AlphaSpace {
+			s.Bindings = a.EndpointBindings
+		}
 		if len(a.Relations) > 0 {
 			s.Relations = a.Relations
 		}
@@ -275,7 +306,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 		w := UnitStatus{
 			AgentStatus: detailed(u.Agent, u.Life), WorkloadStatus: detailed(u.Workload, entity.Alive),
 			WorkloadVersion: u.WorkloadVersion, Machine: u.Machine, OpenedPorts: make([]string, 0, len(u.OpenedPorts)),
-			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader,
+			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Turned: u.Turned, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader,
 			Strength: u.Strength,
 			Resolved: u.Resolved,
 		}
@@ -292,7 +323,7 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 	for _, name := range naturalKeys(units) {
 		w := units[name]
 		u := entity.UnitStatus{
-			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
+			Name: name, Machine: w.Machine, CharmURL: w.Charm, Turned: w.Turned, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
 			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
 			AgentVersion: w.AgentStatus.Version, AgentCommit: w.AgentStatus.Commit,
 		}

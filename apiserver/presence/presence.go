@@ -14,14 +14,17 @@ import (
 )
 
 // A Recorder tracks which agents are connected, in memory. After a restart of the controller, agents have LostAfter to
-// reconnect, and are treated as present until then.
+// reconnect, and are treated as present until then. Controllers that share a store tell each other what their Recorders
+// have: see Changes and SetPeer.
 type Recorder struct {
 	now func() time.Time
 
 	mu     sync.Mutex
 	since  time.Time // when this process started
 	agents map[key]*entry
-	gone   int // number of agents in the map that are not connected
+	gone   int             // number of agents in the map that are not connected
+	dirty  map[string]bool // models of which Changes has something new
+	peers  map[string]*peer
 	// departures receive a signal when a machine agent of the model disconnects.
 	departures map[chan struct{}]string // model
 }
@@ -38,6 +41,7 @@ type entry struct {
 	binaries entity.Binaries        // those that the agent last connected with
 	upgrade  string                 // why it can't run others
 	firewall string                 // why it can't close ports of its host
+	told     bool                   // the last result of Changes said that it is silent
 }
 
 // A Line is a connection of an agent.
@@ -45,6 +49,8 @@ type Line struct {
 	// asked is when the oldest unanswered ping was sent, in Unix nanoseconds; 0 if all are answered. A stopped process
 	// keeps its connection, but does not respond.
 	asked atomic.Int64
+	// End ends the connection, so that the agent connects to another controller; nil if it can't.
+	End func(why error)
 }
 
 // Ping records that a ping was sent.
@@ -68,8 +74,8 @@ const (
 
 // New returns a Recorder without connected agents.
 func New(now func() time.Time) *Recorder {
-	return &Recorder{now: now, since: now(), agents: map[key]*entry{},
-		departures: map[chan struct{}]string{}}
+	return &Recorder{now: now, since: now(), agents: map[key]*entry{}, dirty: map[string]bool{},
+		peers: map[string]*peer{}, departures: map[chan struct{}]string{}}
 }
 
 // Arrive records a connection of an agent; leave records its end.
@@ -85,9 +91,11 @@ func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, binaries ent
 		p.gone--
 	}
 	e.conns, e.failures, e.binaries, e.upgrade, e.firewall = append(e.conns, conn), nil, binaries, "", ""
+	p.dirty[model] = true
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.dirty[model] = true
 		e.conns = slices.DeleteFunc(e.conns, func(other *Line) bool { return other == conn })
 		if len(e.conns) > 0 {
 			return
@@ -136,45 +144,39 @@ func (p *Recorder) WatchDepartures(ctx context.Context, model string) <-chan str
 func (p *Recorder) Connected(model string, tag entity.Tag) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.agents[key{model, tag}]
-	return e != nil && len(e.conns) > 0
+	return p.find(key{model, tag}).Connected
+}
+
+// update changes what a connected agent has reported.
+func (p *Recorder) update(model string, tag entity.Tag, change func(*entry)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
+		change(e)
+		p.dirty[model] = true
+	}
 }
 
 // SetFailures records the worker failures that a connected agent reports.
 func (p *Recorder) SetFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
-		e.failures = failures
-	}
+	p.update(model, tag, func(e *entry) { e.failures = failures })
 }
 
 // Failures returns the worker failures that an agent reported last.
 func (p *Recorder) Failures(model string, tag entity.Tag) []entity.WorkerFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[key{model, tag}]; e != nil {
-		return e.failures
-	}
-	return nil
+	return p.find(key{model, tag}).Failures
 }
 
 // SetUpgradeError records why a connected agent can't run the binaries that it should.
 func (p *Recorder) SetUpgradeError(model string, tag entity.Tag, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
-		e.upgrade = text
-	}
+	p.update(model, tag, func(e *entry) { e.upgrade = text })
 }
 
 // SetFirewallError records why a connected agent can't close ports of its host; "" if it can.
 func (p *Recorder) SetFirewallError(model string, tag entity.Tag, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e := p.agents[key{model, tag}]; e != nil && len(e.conns) > 0 {
-		e.firewall = text
-	}
+	p.update(model, tag, func(e *entry) { e.firewall = text })
 }
 
 // FirewallErrors returns why connected agents of a model's machines can't close ports, by machine.
@@ -182,9 +184,9 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	texts := map[string]string{}
-	for key, e := range p.agents {
-		if key.model == model && len(e.conns) > 0 && e.firewall != "" {
-			texts[key.tag.ID] = e.firewall
+	for _, tag := range p.tags(model) {
+		if a := p.find(key{model, tag}); a.Connected && a.FirewallError != "" {
+			texts[tag.ID] = a.FirewallError
 		}
 	}
 	return texts
@@ -194,10 +196,8 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 func (p *Recorder) binaries(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.agents[key{model, tag}]; e != nil {
-		return e.binaries, e.upgrade
-	}
-	return entity.Binaries{}, ""
+	a := p.find(key{model, tag})
+	return a.Binaries, a.UpgradeError
 }
 
 // forget deletes agents that have been disconnected for longer than LostAfter; a missing entry means the same.
@@ -215,29 +215,23 @@ func (p *Recorder) forget() {
 func (p *Recorder) away(model string, tag entity.Tag) (since time.Time, silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.agents[key{model, tag}]
-	if e == nil {
+	a := p.find(key{model, tag})
+	if a.Agent.IsZero() {
 		return p.since, false
 	}
-	if len(e.conns) == 0 {
-		return e.left, false
-	}
-	for _, conn := range e.conns {
-		asked := conn.asked.Load()
-		if asked == 0 {
-			return time.Time{}, false
-		}
-		if t := time.Unix(0, asked); t.After(since) {
-			since = t
-		}
-	}
-	return since, true
+	return a.Away, a.Connected && !a.Away.IsZero()
 }
 
 // lost returns since when an agent has been away, and whether that is longer than LostAfter.
 func (p *Recorder) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
 	since, _ = p.away(model, tag)
 	return since, !since.IsZero() && p.now().Sub(since) > LostAfter
+}
+
+// Lost reports whether an agent has been away for longer than LostAfter.
+func (p *Recorder) Lost(model string, tag entity.Tag) bool {
+	_, lost := p.lost(model, tag)
+	return lost
 }
 
 // Missing returns since when an agent has been away, and whether that is long enough to be reported. silent means that
@@ -260,13 +254,8 @@ type presentAgent struct {
 // present returns the agents of a model that are not lost. They include the zero tag while agents that have not yet
 // connected to this process are treated as present.
 func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
-	tags := []entity.Tag{{}}
 	p.mu.Lock()
-	for key := range p.agents {
-		if key.model == model {
-			tags = append(tags, key.tag)
-		}
-	}
+	tags := append(p.tags(model), entity.Tag{})
 	p.mu.Unlock()
 	present := map[entity.Tag]presentAgent{}
 	for _, tag := range tags {

@@ -1,12 +1,15 @@
 package bundle
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"juju/charm"
 	"juju/charm/safeyaml"
+	"juju/state/entity"
 )
 
 // A Source is a file of one or more YAML documents, each a bundle or an overlay.
@@ -28,8 +31,8 @@ type Bundle struct {
 	// Relations are as written: each should have two endpoints, "service" or "service:relation".
 	// Verify reports those that don't.
 	Relations [][]string
-	// Unsupported lists sections that Juju supports but we don't: "saas".
-	Unsupported []string
+	// SAAS maps the names of remote services to the URLs of the offers that they use. Relations can name them.
+	SAAS map[string]string
 	// Warnings lists content that has no effect.
 	Warnings []string
 }
@@ -44,17 +47,32 @@ type Service struct {
 	UnitsGiven       bool     // num_units is set
 	To               []string // placements of the first units, as written
 	Expose           *bool    // nil if not set
+	ExposedEndpoints entity.ExposedEndpoints
 	Annotations      map[string]string
 	Resources        map[string]string // resource name → file path
 	Constraints      string
-	ConstraintsGiven bool // constraints are set, possibly to ""
-	Trust            bool // the charm may use the cloud credential
+	ConstraintsGiven bool              // constraints are set, possibly to ""
+	Trust            bool              // the charm may use the cloud credential
+	Bindings         map[string]string // endpoint → space, the default at ""
 	// Storage maps the charm's stores to directives, as users write them: "fast,10G".
 	Storage map[string]string
+	Offers  map[string]*Offer // by name
 	// Unsupported lists the service's keys that Juju supports but we don't: "devices".
 	Unsupported []string
 
 	options map[string]*yaml.Node
+}
+
+// Has reports whether the bundle has a service or remote service of this name.
+func (b *Bundle) Has(name string) bool {
+	_, remote := b.SAAS[name]
+	return remote || b.Services[name] != nil
+}
+
+// An Offer lets services of other models use endpoints of a service.
+type Offer struct {
+	Endpoints []string          // sorted
+	ACL       map[string]string // user → level of access
 }
 
 // A Machine is a machine in a bundle.
@@ -63,6 +81,17 @@ type Machine struct {
 	Series      string
 	Base        string
 	Annotations map[string]string
+}
+
+// Exposure returns what of the service is exposed, in normal form; given is false if the bundle does not say it.
+func (s *Service) Exposure() (endpoints entity.ExposedEndpoints, given bool) {
+	switch {
+	case len(s.ExposedEndpoints) > 0:
+		return s.ExposedEndpoints.Normal(), true
+	case s.Expose != nil && *s.Expose:
+		return entity.Everywhere(), true
+	}
+	return nil, s.Expose != nil
 }
 
 // IsPath reports whether charm is a path rather than a URL.
@@ -79,14 +108,28 @@ func (s *Service) CharmPath() string {
 	return filepath.Join(s.Dir, s.Charm)
 }
 
-// OptionsYAML returns the options as a YAML map under the service's name, or "" if there are none.
+// OptionsYAML returns the service's settings, its trust included, as a YAML map under its name, or "" if there are none.
 // Scalars are quoted as in the bundle, so that yes remains a boolean.
 func (s *Service) OptionsYAML(name string) (string, error) {
-	if len(s.options) == 0 {
+	settings := map[string]*yaml.Node{}
+	maps.Copy(settings, s.options)
+	if s.Trust {
+		settings[charm.Trust] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"}
+	}
+	if len(settings) == 0 {
 		return "", nil
 	}
-	text, err := safeyaml.Marshal(map[string]map[string]*yaml.Node{name: s.options}, 4)
+	text, err := safeyaml.Marshal(map[string]map[string]*yaml.Node{name: settings}, 4)
 	return string(text), err
+}
+
+// Settings returns the service's settings, its trust included, as its charm's types; nil if there are none.
+func (s *Service) Settings(name string, ch *charm.Charm) (map[string]any, error) {
+	text, err := s.OptionsYAML(name)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return ch.Config.ForService().ParseSettingsYAML([]byte(text), name)
 }
 
 // Errors lists all errors in a bundle.

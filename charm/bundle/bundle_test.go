@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/charm"
+	"juju/state/entity"
 )
 
 var update = flag.Bool("update", false, "write the actual outcomes into testdata")
@@ -76,6 +77,19 @@ var checks = Checks{
 		}
 		return nil
 	},
+	Offer: func(url string) (entity.Offer, error) {
+		if url == "admin/default.db" {
+			return entity.Offer{URL: url, Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "kv"},
+				{Name: "log", Role: "requirer", Interface: "log"}}}, nil
+		}
+		return entity.Offer{}, fmt.Errorf("offer %q not found", url)
+	},
+	User: func(name string) error {
+		if name == "nobody" {
+			return fmt.Errorf("user %q not found", name)
+		}
+		return nil
+	},
 	Series: func(base string) string {
 		return map[string]string{"ubuntu@22.04": "jammy", "ubuntu@24.04": "noble"}[base]
 	},
@@ -111,9 +125,6 @@ func outcome(text string) string {
 	for _, w := range b.Warnings {
 		fmt.Fprintln(&out, "warning:", w)
 	}
-	if len(b.Unsupported) > 0 {
-		fmt.Fprintln(&out, "unsupported:", b.Unsupported)
-	}
 	if err != nil {
 		return out.String() + err.Error() + "\n"
 	}
@@ -128,6 +139,12 @@ func outcome(text string) string {
 		}
 		if s.Expose != nil {
 			fmt.Fprintf(&out, " expose %v", *s.Expose)
+		}
+		if s.ExposedEndpoints != nil {
+			fmt.Fprintf(&out, " exposed %v", s.ExposedEndpoints.Normal())
+		}
+		if s.Bindings != nil {
+			fmt.Fprintf(&out, " bindings %v", s.Bindings)
 		}
 		if s.ConstraintsGiven {
 			fmt.Fprintf(&out, " constraints %q", s.Constraints)
@@ -147,6 +164,9 @@ func outcome(text string) string {
 		if len(s.Storage) > 0 {
 			fmt.Fprint(&out, " storage ", s.Storage)
 		}
+		for _, offer := range slices.Sorted(maps.Keys(s.Offers)) {
+			fmt.Fprintf(&out, " offers %s: %v", offer, *s.Offers[offer])
+		}
 		if len(s.Unsupported) > 0 {
 			fmt.Fprint(&out, " unsupported ", s.Unsupported)
 		}
@@ -159,6 +179,9 @@ func outcome(text string) string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(b.Machines)) {
 		fmt.Fprintf(&out, "machine %s: %+v\n", id, *b.Machines[id])
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.SAAS)) {
+		fmt.Fprintln(&out, "saas", name, b.SAAS[name])
 	}
 	for _, r := range relations {
 		fmt.Fprintln(&out, "relation", r[0], r[1])
@@ -285,7 +308,15 @@ func FuzzBundle(f *testing.F) {
 			}
 		}
 		for _, r := range relations {
-			if r[0].Name == "" || r[1].Name == "" || b.Services[r[0].Service] == nil || b.Services[r[1].Service] == nil {
+			services := 0
+			for _, end := range r {
+				if _, remote := b.SAAS[end.Service]; b.Services[end.Service] != nil {
+					services++
+				} else if !remote || end.Name == "" {
+					services = -1
+				}
+			}
+			if r[0].Name == "" || r[1].Name == "" || services < 1 {
 				t.Errorf("relation %v", r)
 			}
 		}

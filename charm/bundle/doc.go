@@ -14,6 +14,15 @@
 //	relations:
 //	- [web:store, store:db]
 //
+// saas and offers say which offers of other models it uses, and what it offers to them:
+//
+//	saas:
+//	  db: {url: bob/shop.mysql}
+//	applications:
+//	  web:
+//	    offers:
+//	      site: {endpoints: [site], acl: {bob: consume}}
+//
 // Read merges a bundle with its overlays; Verify checks the result. Both report all errors at once,
 // in an Errors.
 package bundle

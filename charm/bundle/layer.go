@@ -64,15 +64,11 @@ func (r *reader) layer(root field) *layer {
 			}
 		case "machines":
 			l.hasMachines = true
-			for _, m := range r.entries(e.value) {
-				l.machines[m.key] = m.value
-			}
+			l.machines = r.fields(e.value)
 		case "relations":
 			l.relations = r.items(e.value)
 		case "saas":
-			for _, s := range r.entries(e.value) {
-				l.saas[s.key] = s.value
-			}
+			l.saas = r.fields(e.value)
 		case "series", "default-base", "bundle":
 			l.values[e.key] = e.value
 		default:
@@ -133,10 +129,7 @@ func (r *reader) serviceLayer(at field) *serviceLayer {
 		case slices.Contains(serviceValues, key):
 			s.values[key] = e.value
 		case slices.Contains(serviceMaps, key):
-			s.maps[key] = map[string]field{}
-			for _, v := range r.entries(e.value) {
-				s.maps[key][v.key] = v.value
-			}
+			s.maps[key] = r.fields(e.value)
 		default:
 			r.warn(e.value, "unknown key, ignored")
 		}
@@ -144,8 +137,13 @@ func (r *reader) serviceLayer(at field) *serviceLayer {
 	return s
 }
 
-// overlay merges over into l. A null service removes the service and its relations; a null value
-// in a map removes its key.
+// unrelate removes the relations of a service.
+func (l *layer) unrelate(name string) {
+	l.relations = slices.DeleteFunc(l.relations, func(f field) bool { return relates(f.node, name) })
+}
+
+// overlay merges over into l. A null service or saas removes it and its relations; a null value in
+// a map removes its key.
 func (l *layer) overlay(over *layer) {
 	maps.Copy(l.values, over.values)
 	if over.hasMachines {
@@ -153,10 +151,15 @@ func (l *layer) overlay(over *layer) {
 	}
 	l.relations = append(l.relations, over.relations...)
 	setOrDelete(l.saas, over.saas)
+	for name, f := range over.saas {
+		if f.isNull() {
+			l.unrelate(name)
+		}
+	}
 	for name, s := range over.services {
 		if s.at.isEmpty() {
 			delete(l.services, name)
-			l.relations = slices.DeleteFunc(l.relations, func(f field) bool { return relates(f.node, name) })
+			l.unrelate(name)
 			continue
 		}
 		below, ok := l.services[name]

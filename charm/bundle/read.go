@@ -10,6 +10,7 @@ import (
 
 	"juju/charm"
 	"juju/charm/safeyaml"
+	"juju/state/entity"
 )
 
 // Read reads a bundle from the first document of the first source and merges all other documents
@@ -47,7 +48,7 @@ func Read(sources ...Source) (*Bundle, error) {
 
 // bundle parses the values of the merged layers.
 func (r *reader) bundle(l *layer) *Bundle {
-	b := &Bundle{Services: map[string]*Service{}, Machines: map[string]*Machine{}}
+	b := &Bundle{Services: map[string]*Service{}, Machines: map[string]*Machine{}, SAAS: map[string]string{}}
 	if f, ok := l.values["series"]; ok {
 		b.Series = r.text(f)
 	}
@@ -70,8 +71,8 @@ func (r *reader) bundle(l *layer) *Bundle {
 	for _, f := range l.relations {
 		b.Relations = append(b.Relations, r.relation(f)...)
 	}
-	if len(l.saas) > 0 {
-		b.Unsupported = append(b.Unsupported, "saas")
+	for _, name := range slices.Sorted(maps.Keys(l.saas)) {
+		b.SAAS[name] = r.saas(l.saas[name])
 	}
 	return b
 }
@@ -131,14 +132,85 @@ func (r *reader) service(name string, l *serviceLayer) *Service {
 		case "storage":
 			s.Storage = r.texts(values)
 		case "bindings":
-			r.warn(l.at, "bindings are ignored: spaces are not supported")
+			s.Bindings = r.texts(values)
 		case "resources":
 			s.Resources = r.resources(values)
+		case "offers":
+			s.Offers = r.offers(values)
+		case "exposed-endpoints":
+			s.ExposedEndpoints = r.exposed(values)
+			if s.Expose != nil && *s.Expose {
+				r.fail(l.at, "exposed-endpoints cannot be specified together with \"exposed:true\" in application %q as this poses a "+
+					"security risk when deploying bundles to older controllers", name)
+			}
 		default:
 			s.Unsupported = append(s.Unsupported, key)
 		}
 	}
 	return s
+}
+
+// exposed returns to whom endpoints are exposed.
+func (r *reader) exposed(values map[string]field) entity.ExposedEndpoints {
+	all := entity.ExposedEndpoints{}
+	for _, endpoint := range slices.Sorted(maps.Keys(values)) {
+		var to entity.ExposedTo
+		for _, e := range r.entries(values[endpoint]) {
+			var names []string
+			for _, item := range r.items(e.value) {
+				names = append(names, r.text(item))
+			}
+			switch e.key {
+			case "expose-to-spaces":
+				to.Spaces = names
+			case "expose-to-cidrs":
+				to.CIDRs = names
+			default:
+				r.warn(e.value, "unknown key, ignored")
+			}
+		}
+		if err := to.Check(); err != nil {
+			r.fail(values[endpoint], "%v", err)
+		}
+		all[endpoint] = to
+	}
+	return all
+}
+
+// saas returns the URL of the offer that a remote service uses.
+func (r *reader) saas(at field) (url string) {
+	for _, e := range r.entries(at) {
+		if e.key == "url" {
+			url = r.text(e.value)
+		} else {
+			r.warn(e.value, "unknown key, ignored")
+		}
+	}
+	return url
+}
+
+// offers returns the offers of a service.
+func (r *reader) offers(values map[string]field) map[string]*Offer {
+	all := map[string]*Offer{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		o := &Offer{}
+		for _, e := range r.entries(values[name]) {
+			switch e.key {
+			case "endpoints":
+				for _, item := range r.items(e.value) {
+					o.Endpoints = append(o.Endpoints, r.text(item))
+				}
+				slices.Sort(o.Endpoints)
+				o.Endpoints = slices.Compact(o.Endpoints)
+			case "acl":
+				o.ACL = r.texts(r.fields(e.value))
+			default:
+				r.warn(e.value, "unknown key, ignored")
+			}
+		}
+		all[name] = o
+	}
+	return all
 }
 
 // resources returns the paths of resource files, resolved against the directory of their source. A
@@ -171,11 +243,7 @@ func (r *reader) machine(at field) *Machine {
 		case "base":
 			m.Base = r.text(e.value)
 		case "annotations":
-			values := map[string]field{}
-			for _, v := range r.entries(e.value) {
-				values[v.key] = v.value
-			}
-			m.Annotations = r.texts(values)
+			m.Annotations = r.texts(r.fields(e.value))
 		default:
 			r.warn(e.value, "unknown key, ignored")
 		}

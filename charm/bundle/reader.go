@@ -157,6 +157,15 @@ func (r *reader) boolean(f field) bool {
 	return b
 }
 
+// fields returns the values of a map by key.
+func (r *reader) fields(f field) map[string]field {
+	all := map[string]field{}
+	for _, e := range r.entries(f) {
+		all[e.key] = e.value
+	}
+	return all
+}
+
 // texts returns the scalars of a map as strings, with includes resolved.
 func (r *reader) texts(fields map[string]field) map[string]string {
 	if len(fields) == 0 {

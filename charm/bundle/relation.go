@@ -44,14 +44,22 @@ func parseEndpoint(text string) (Endpoint, error) {
 	return Endpoint{m[1], m[2]}, nil
 }
 
-// relations returns the charm's relations that e can refer to: the one that it names, or all of
-// them if it names none. Peer relations are left out.
-func (e Endpoint) relations(meta *charm.Meta) (all []charm.Relation) {
+// ends are the relations that a charm or an offer has, by name.
+type ends map[string]charm.Relation
+
+// endsOf returns the relations of a charm, with the implicit one.
+func endsOf(meta *charm.Meta) ends {
 	declared := meta.Relations()
 	if implicit := charm.ImplicitRelation(); declared[implicit.Name].Name == "" {
 		declared[implicit.Name] = implicit
 	}
-	for name, r := range declared {
+	return declared
+}
+
+// relations returns the relations that e can refer to: the one that it names, or all of them if it
+// names none. Peer relations are left out.
+func (e Endpoint) relations(has ends) (all []charm.Relation) {
+	for name, r := range has {
 		if r.Role != charm.RolePeer && (e.Name == "" || e.Name == name) {
 			all = append(all, r)
 		}
@@ -67,9 +75,9 @@ type match struct {
 }
 
 // matches returns the compatible pairs of endpoints that a and b can refer to.
-func matches(a, b Endpoint, metaA, metaB *charm.Meta) (all []match) {
-	for _, ra := range a.relations(metaA) {
-		for _, rb := range b.relations(metaB) {
+func matches(a, b Endpoint, hasA, hasB ends) (all []match) {
+	for _, ra := range a.relations(hasA) {
+		for _, rb := range b.relations(hasB) {
 			if ra.Interface == rb.Interface && ra.Role.Counterpart() == rb.Role {
 				all = append(all, match{Relation{{a.Service, ra.Name}, {b.Service, rb.Name}}, [2]charm.Relation{ra, rb}})
 			}
@@ -80,8 +88,8 @@ func matches(a, b Endpoint, metaA, metaB *charm.Meta) (all []match) {
 
 // infer returns the only compatible pair of endpoints that a and b can refer to. An explicit pair
 // is preferred to one with the implicit endpoint juju-info.
-func infer(a, b Endpoint, metaA, metaB *charm.Meta) (match, error) {
-	all := matches(a, b, metaA, metaB)
+func infer(a, b Endpoint, hasA, hasB ends) (match, error) {
+	all := matches(a, b, hasA, hasB)
 	if len(all) == 0 {
 		return match{}, fmt.Errorf("no relations found")
 	}
@@ -106,17 +114,16 @@ func infer(a, b Endpoint, metaA, metaB *charm.Meta) (match, error) {
 	return all[0], nil
 }
 
-// check matches two endpoints that are both named, or returns why they can't be related.
-func check(a, b Endpoint, charmA, charmB string, metaA, metaB *charm.Meta) (match, []error) {
-	ra, rb := a.relations(metaA), b.relations(metaB)
+// check matches two endpoints that are both named, or returns why they can't be related. whatA and
+// whatB describe what has the endpoints.
+func check(a, b Endpoint, whatA, whatB string, hasA, hasB ends) (match, []error) {
+	ra, rb := a.relations(hasA), b.relations(hasB)
 	var mistakes []error
 	if len(ra) == 0 {
-		mistakes = append(mistakes, fmt.Errorf("charm %q used by application %q does not define relation %q", charmA,
-			a.Service, a.Name))
+		mistakes = append(mistakes, fmt.Errorf("%s does not define relation %q", whatA, a.Name))
 	}
 	if len(rb) == 0 {
-		mistakes = append(mistakes, fmt.Errorf("charm %q used by application %q does not define relation %q", charmB,
-			b.Service, b.Name))
+		mistakes = append(mistakes, fmt.Errorf("%s does not define relation %q", whatB, b.Name))
 	}
 	switch {
 	case len(mistakes) > 0:

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/charm"
+	"juju/state/entity"
 )
 
 // Checks are callbacks for Verify.
@@ -24,6 +25,10 @@ type Checks struct {
 	Constraints func(text string) error
 	// Series returns the series of a base, or "" if the base is unknown.
 	Series func(base string) string
+	// Offer returns the offer with a URL, or why it can't be used. Verify calls it for each saas.
+	Offer func(url string) (entity.Offer, error)
+	// User returns an error if there is no such user. Verify calls it for each user in an ACL.
+	User func(name string) error
 }
 
 // maxUnits limits the units of a service, because Placements allocates a Placement for each.
@@ -32,16 +37,19 @@ const maxUnits = 100_000
 // A verifier collects the errors of a bundle.
 type verifier struct {
 	*Bundle
-	checks   Checks
-	charms   map[string]*charm.Charm // service → charm, if it could be read
-	mistakes []error
+	checks Checks
+	ends   map[string]ends   // of services whose charms could be read, and of saas whose offers could be used
+	offers map[string]string // offer → its service
+	// subordinate are the services with a subordinate charm.
+	subordinate map[string]bool
+	mistakes    []error
 }
 
 // Verify returns the bundle's relations with the names of all endpoints inferred. It also sets
-// Series wherever Base is set. Its error is an Errors that lists every error in the bundle and
+// Series wherever Base is set, and the URLs of offers to those that they have themselves. Its error is an Errors that lists every error in the bundle and
 // every conflict with its charms.
 func (b *Bundle) Verify(checks Checks) ([]Relation, error) {
-	v := &verifier{Bundle: b, checks: checks, charms: map[string]*charm.Charm{}}
+	v := &verifier{Bundle: b, checks: checks, ends: map[string]ends{}, offers: map[string]string{}, subordinate: map[string]bool{}}
 	b.Series = v.series("bundle", b.Series, b.Base, "bundle declares an invalid series %q", b.Series)
 	if len(b.Services) == 0 {
 		v.failf("at least one application must be specified")
@@ -49,6 +57,9 @@ func (b *Bundle) Verify(checks Checks) ([]Relation, error) {
 	v.machines()
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		v.service(name, b.Services[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.SAAS)) {
+		v.saas(name, b.SAAS[name])
 	}
 	if len(v.mistakes) == 0 { // Placements needs a valid bundle
 		v.placementCycles()
@@ -123,9 +134,77 @@ func (v *verifier) service(name string, s *Service) {
 		v.failf("more than %d units specified on application %q", maxUnits, name)
 	}
 	v.placement(name, s)
-	if ch := v.charm(name, s); ch != nil {
-		v.charms[name] = ch
+	ch := v.charm(name, s)
+	for _, offer := range slices.Sorted(maps.Keys(s.Offers)) {
+		v.offer(name, offer, s.Offers[offer], ch)
+	}
+	if ch != nil {
+		v.ends[name], v.subordinate[name] = endsOf(ch.Meta), ch.Meta.Subordinate
 		v.serviceWithCharm(name, s, ch)
+	}
+}
+
+func (v *verifier) saas(name, url string) {
+	if !charm.IsValidName(name) {
+		v.failf("invalid SAAS name %q", name)
+	}
+	if v.Services[name] != nil {
+		v.failf("application %[1]q already exists with SAAS %[1]q name", name)
+		return
+	}
+	if url == "" {
+		v.failf("SAAS %q has no url of an offer", name)
+		return
+	}
+	offer, err := v.checks.Offer(url)
+	if err != nil {
+		v.failf("SAAS %q: %w", name, err)
+		return
+	}
+	has := ends{}
+	for _, e := range offer.Endpoints {
+		has[e.Name] = charm.Relation{Name: e.Name, Role: charm.Role(e.Role), Interface: e.Interface, Scope: charm.ScopeGlobal}
+	}
+	v.ends[name], v.SAAS[name] = has, offer.URL
+}
+
+// offer checks an offer of a service, against its charm unless that is nil.
+func (v *verifier) offer(service, name string, o *Offer, ch *charm.Charm) {
+	if !charm.IsValidName(name) {
+		v.failf("invalid offer name %q in application %q", name, service)
+	}
+	if other := v.offers[name]; other != "" {
+		v.failf("offer %q is of two applications, %q and %q", name, other, service)
+	}
+	v.offers[name] = service
+	if len(o.Endpoints) == 0 {
+		v.failf("offer %q of application %q has no endpoints", name, service)
+	}
+	for _, endpoint := range o.Endpoints {
+		if ch == nil {
+			break
+		}
+		r, ok := endsOf(ch.Meta)[endpoint]
+		switch {
+		case !ok:
+			v.failf("application %q: cannot offer endpoint %q: charm %q does not have it", service, endpoint, v.Services[service].Charm)
+		case r.Role == charm.RolePeer || r.Scope == charm.ScopeContainer:
+			v.failf("application %q: cannot offer endpoint %q: it is for units of its own model only", service, endpoint)
+		}
+	}
+	users := map[string]bool{}
+	for _, user := range slices.Sorted(maps.Keys(o.ACL)) {
+		if same := strings.ToLower(user); users[same] {
+			v.failf("offer %q: user %q is in the ACL twice", name, user)
+		} else {
+			users[same] = true
+		}
+		if level := o.ACL[user]; !slices.Contains(entity.OfferLevels, level) {
+			v.failf("offer %q: %q access of user %q is not valid: the levels are admin, consume, read", name, level, user)
+		}
+		if err := v.checks.User(user); err != nil {
+			v.failf("offer %q: %w", name, err)
+		}
 	}
 }
 
@@ -186,6 +265,16 @@ func (v *verifier) charm(name string, s *Service) *charm.Charm {
 
 // serviceWithCharm checks a service against its charm.
 func (v *verifier) serviceWithCharm(name string, s *Service, ch *charm.Charm) {
+	for _, endpoint := range slices.Sorted(maps.Keys(s.Bindings)) {
+		if endpoint != "" && endpoint != charm.ImplicitRelation().Name && !slices.Contains(ch.Meta.Endpoints(), endpoint) {
+			v.failf("application %q: cannot bind endpoint %q: charm %q does not have it", name, endpoint, s.Charm)
+		}
+	}
+	for _, endpoint := range slices.Sorted(maps.Keys(s.ExposedEndpoints)) {
+		if endpoint != entity.AllEndpoints && !slices.Contains(ch.Meta.Endpoints(), endpoint) {
+			v.failf("application %q: cannot expose endpoint %q: charm %q does not have it", name, endpoint, s.Charm)
+		}
+	}
 	for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
 		path := s.Resources[resource]
 		if _, ok := ch.Meta.Resources[resource]; !ok {
@@ -213,7 +302,7 @@ func (v *verifier) serviceWithCharm(name string, s *Service, ch *charm.Charm) {
 		one := Service{options: map[string]*yaml.Node{option: s.options[option]}}
 		text, err := one.OptionsYAML(name)
 		if err == nil {
-			_, err = ch.Config.ParseSettingsYAML([]byte(text), name)
+			_, err = ch.Config.ForService().ParseSettingsYAML([]byte(text), name)
 		}
 		if inner := (*charm.FileError)(nil); errors.As(err, &inner) {
 			err = inner.Err // the user has never seen the file that it names
@@ -285,7 +374,7 @@ func (v *verifier) relation(written []string) (r Relation, ok bool) {
 		if r[i], err = parseEndpoint(end); err != nil {
 			v.mistakes = append(v.mistakes, err)
 			ok = false
-		} else if v.Services[r[i].Service] == nil {
+		} else if !v.Has(r[i].Service) {
 			v.failf("relation %q refers to application %q not defined in this bundle", written, r[i].Service)
 			ok = false
 		}
@@ -294,30 +383,52 @@ func (v *verifier) relation(written []string) (r Relation, ok bool) {
 		v.failf("relation %q relates an application to itself", written)
 		ok = false
 	}
-	a, b := v.charms[r[0].Service], v.charms[r[1].Service]
+	remotes := 0
+	for _, end := range r {
+		if v.Services[end.Service] == nil {
+			remotes++
+		}
+	}
+	if ok && remotes == 2 {
+		v.failf("relation %q has no application of this model", written)
+		ok = false
+	}
+	a, b := v.ends[r[0].Service], v.ends[r[1].Service]
 	if !ok || a == nil || b == nil {
 		return r, ok
 	}
 	var m match
 	if r[0].Name == "" || r[1].Name == "" {
 		var err error
-		if m, err = infer(r[0], r[1], a.Meta, b.Meta); err != nil {
+		if m, err = infer(r[0], r[1], a, b); err != nil {
 			v.failf("cannot infer endpoint between %s and %s: %w", r[0], r[1], err)
 			return r, false
 		}
 	} else {
 		var mistakes []error
-		m, mistakes = check(r[0], r[1], v.Services[r[0].Service].Charm, v.Services[r[1].Service].Charm, a.Meta, b.Meta)
+		m, mistakes = check(r[0], r[1], v.definer(r[0].Service), v.definer(r[1].Service), a, b)
 		if len(mistakes) > 0 {
 			v.mistakes = append(v.mistakes, mistakes...)
 			return r, false
 		}
 	}
-	if m.isContainer() && !a.Meta.Subordinate && !b.Meta.Subordinate {
-		v.failf("relation %q: container scoped relation requires at least one subordinate service",
-			strings.Join([]string{m.relation[0].String(), m.relation[1].String()}, " "))
+	ends := strings.Join([]string{m.relation[0].String(), m.relation[1].String()}, " ")
+	switch {
+	case !m.isContainer():
+	case remotes > 0:
+		v.failf("relation %q: container scoped relation requires applications of one model", ends)
+	case !v.subordinate[r[0].Service] && !v.subordinate[r[1].Service]:
+		v.failf("relation %q: container scoped relation requires at least one subordinate service", ends)
 	}
 	return m.relation, true
+}
+
+// definer describes what has the endpoints of a service or saas.
+func (v *verifier) definer(name string) string {
+	if s := v.Services[name]; s != nil {
+		return fmt.Sprintf("charm %q used by application %q", s.Charm, name)
+	}
+	return fmt.Sprintf("offer %q used by SAAS %q", v.SAAS[name], name)
 }
 
 // isContainer reports whether the relation only relates units on the same machine.

@@ -83,7 +83,7 @@ func TestSSHToManualMachines(t *testing.T) {
 	u.fake.keys = []string{bobKey}
 	dir := filepath.Join(u.store().Dir(), "ssh", "prod")
 	ssh := filepath.Join(u.env["HOME"], ".ssh")
-	for _, file := range []string{filepath.Join(dir, "juju_id_ed25519"), filepath.Join(ssh, "id_rsa")} {
+	for _, file := range []string{filepath.Join(filepath.Dir(dir), "juju_id_rsa"), filepath.Join(ssh, "id_rsa")} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -104,11 +104,11 @@ func TestSSHToManualMachines(t *testing.T) {
 		{"scp 3:x y", "-i HOME/id_rsa ", "-- admin@db:x y", "db "},
 		{"scp -r y 4:/z%", "-i HOME/id_rsa ", "-r -- y scp://root@10.0.0.9:2222//z%25", "[10.0.0.9]:2222 "},
 		{"scp 5:x y", "-i HOME/id_rsa ", "-- root@[fd42::5]:x y", "fd42::5 "},
-		{"scp 3:x 1:y", "-i DIR/juju_id_ed25519 -i HOME/id_rsa ", "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
+		{"scp 3:x 1:y", "-i KEYS/juju_id_rsa -i HOME/id_rsa ", "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
 	} {
 		got = nil
 		u.types(strings.Fields(test.line)...)
-		text := strings.NewReplacer(dir, "DIR", ssh, "HOME").Replace(strings.Join(got, " "))
+		text := strings.NewReplacer(dir, "DIR", filepath.Dir(dir), "KEYS", ssh, "HOME").Replace(strings.Join(got, " "))
 		_, known, _ := strings.Cut(text, "UserKnownHostsFile=")
 		known, rest, ok := strings.Cut(known, " -o GlobalKnownHostsFile=/dev/null ")
 		if u.code != 0 || !ok || rest != test.options+test.args {

@@ -9,10 +9,12 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
+	"log"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,9 +26,8 @@ import (
 	"juju/state/entity"
 )
 
-// refusing starts a controller that answers every request with an error. It returns its
-// address and certificate.
-func refusing(t *testing.T, why error) (address, cert string) {
+// certificate returns a controller's certificate, which is its own CA.
+func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -40,6 +41,14 @@ func refusing(t *testing.T, why error) (address, cert string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// refusing starts a controller that answers every request with an error. It returns its address and certificate. At the
+// first connections another server answers in its place.
+func refusing(t *testing.T, why error, strangers int) (address, cert string) {
+	t.Helper()
+	own, other := certificate(t), certificate(t)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 		if err != nil {
@@ -57,10 +66,17 @@ func refusing(t *testing.T, why error) (address, cert string) {
 			}
 		}
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	var connections atomic.Int64
+	server.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if connections.Add(1) <= int64(strangers) {
+			return &other, nil
+		}
+		return &own, nil
+	}}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log each refused handshake
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return server.Listener.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return server.Listener.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}))
 }
 
 // The controller itself reports that its store is unavailable, and what to do. Hints about an
@@ -70,7 +86,7 @@ func TestStoreUnavailable(t *testing.T) {
 	u := newUser(t)
 	address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable,
 		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"),
-		"The controller waits until its MongoDB has a primary."))
+		"The controller waits until its MongoDB has a primary."), 0)
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
@@ -91,6 +107,28 @@ func TestStoreUnavailable(t *testing.T) {
 			"The controller waits until its MongoDB has a primary.\n"
 		if u.code != 1 || u.err.String() != want {
 			t.Errorf("%s: exit code %d, said\n%s", strings.Join(command, " "), u.code, u.err.String())
+		}
+	}
+}
+
+// For a moment another server can answer at the address of a controller, as when LXD configures the bridge anew and
+// connections leave by the default route.
+func TestOtherServerAnswersForAMoment(t *testing.T) {
+	t.Parallel()
+	for strangers, want := range map[int]string{
+		2:   "ERROR cannot log in to controller \"prod\": no\nWait.\n",
+		100: "ERROR cannot connect to the controller at ADDRESS: a different server is listening there: tls: ",
+	} {
+		u := newUser(t)
+		address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable, "no"), "Wait."), strangers)
+		u.note(func(c *store.Contents) {
+			c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
+		})
+		u.session.ReachTimeout = time.Minute
+		u.session.Connect = func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
+		u.types("status")
+		if said := strings.ReplaceAll(u.err.String(), address, "ADDRESS"); u.code != 1 || !strings.HasPrefix(said, want) {
+			t.Errorf("after %d: exit code %d, said\n%s", strangers, u.code, said)
 		}
 	}
 }

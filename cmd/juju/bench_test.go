@@ -53,8 +53,16 @@ type benchSystem struct {
 	data string // the controller's
 }
 
-// newBenchSystem writes the files, by name, and bootstraps a controller, which goes with the benchmark.
+// newBenchSystem bootstraps a controller, which goes with the benchmark, and writes the files, by name.
 func newBenchSystem(b *testing.B, files map[string]string) *benchSystem {
+	b.Helper()
+	s := newBenchHost(b, files)
+	s.bootstrap()
+	return s
+}
+
+// newBenchHost writes the files.
+func newBenchHost(b *testing.B, files map[string]string) *benchSystem {
 	b.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -72,19 +80,33 @@ func newBenchSystem(b *testing.B, files map[string]string) *benchSystem {
 			b.Fatal(err)
 		}
 	}
-	b.Cleanup(func() { sweep(b, s.bin, s.data) })
-	s.juju("bootstrap", "-q")
 	return s
+}
+
+// bootstrap creates the controller, which goes with the benchmark.
+func (s *benchSystem) bootstrap(args ...string) {
+	s.Helper()
+	s.Cleanup(func() { sweep(s, s.bin, s.data) })
+	s.juju(append([]string{"bootstrap", "-q"}, args...)...)
 }
 
 // juju runs a command, which must succeed.
 func (s *benchSystem) juju(args ...string) {
 	s.Helper()
+	if err := s.try(args...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// try runs a command.
+func (s *benchSystem) try(args ...string) error {
 	cmd := exec.Command(filepath.Join(s.bin, "juju"), args...)
 	cmd.Env = append(os.Environ(), "JUJU_DATA="+s.data)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		s.Fatalf("juju %v: %v\n%s", args, err, text)
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("juju %v: %w\n%s", args, err, text)
 	}
+	return err
 }
 
 // letters writes a number in letters, since the name of a service can't end with a digit.

@@ -58,7 +58,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
 	binariesOnPath(t)
 	u.types("bootstrap", "mycloud")
-	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd; to give the controller a name: juju "+
+	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd\nTo give the controller a name: juju "+
 		"bootstrap local NAME\n")
 	u.types("bootstrap", "local", "prod")
 	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
@@ -337,12 +337,13 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"lxd", "--mongo-url", "mongodb://x"}, "ERROR cannot use --mongo-url on cloud \"lxd\"\n"},
 		{[]string{"lxd", "--cloud-config", file("endpiont: /x")}, "ERROR cannot read the configuration of LXD: "},
 		{[]string{"lxd", "--cloud-config", file("endpoint: ftp://x")}, "ERROR cannot use LXD: \"ftp://x\" is neither a " +
 			"socket path nor https://HOST:PORT\n"},
 		{[]string{"lxd", "--cloud-config", "/none"}, "ERROR cannot read the cloud's configuration: open /none: "},
 		{[]string{"lxd", "--bootstrap-constraints", "mem=much"}, "ERROR bad \"mem\" constraint: "},
+		{[]string{"lxd", "--bootstrap-constraints", "mem=1G spaces=^dmz"}, "ERROR cannot use the constraint \"spaces\": the spaces of a model are " +
+			"added when its controller runs\n"},
 		{[]string{"lxd"}, "ERROR cannot bootstrap: LXD at "},
 		{[]string{"local", "--bootstrap-constraints", "mem=1G"}, "ERROR cannot use --cloud-config or " +
 			"--bootstrap-constraints on cloud \"local\": "},

@@ -55,6 +55,9 @@ relations:
 - [log, web]
 `
 
+// unplanned is what --dry-run of a bundle says last at a controller that can't plan.
+const unplanned = "Which hooks would run is not known: this controller cannot plan changes.\n"
+
 // shopChanges are the changes that deploy the shop to an empty model.
 const shopChanges = `- upload charm ./log
 - deploy application log using ./log
@@ -113,7 +116,7 @@ func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 	file := shop(t)
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n"+shopChanges, "WARNING charm \"log\": metadata.yaml: the container-scoped "+
-		"relation \"host\" over \"juju-info\" can relate to any service, whose units run no hooks for it\n")
+		"relation \"host\" over \"juju-info\" can relate to any service, whose units run no hooks for it\n"+unplanned)
 	if got := u.runs("status", "--format", "oneline"); got != "" {
 		t.Errorf("a dry run has made\n%s", got)
 	}
@@ -121,8 +124,9 @@ func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 	u.sees(0, "Executing changes:\n"+shopChanges, "")
 	u.types("deploy", file)
 	u.sees(0, "", "No changes to apply.\n")
-	u.types("deploy", file, "--dry-run", "--map-machines", "existing")
-	u.sees(0, "", "No changes to apply.\n")
+	if got := u.runs("deploy", file, "--dry-run", "--map-machines", "existing"); got != "Nothing would be changed.\n" {
+		t.Errorf("deployed again, it would make\n%s", got)
+	}
 	if got := u.runs("diff-bundle", file, "--annotations"); got != "{}\n" {
 		t.Errorf("differences: %s", got)
 	}
@@ -239,7 +243,7 @@ relations:
 		"expose: false}, store: {annotations: {note: z}}}\n")
 	u.types("deploy", file, "--overlay", overlay, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web for series jammy\n"+
-		"- upgrade web using charm ./web for series jammy\n", "")
+		"- upgrade web using charm ./web for series jammy\n", unplanned)
 	u.types("diff-bundle", file, "--overlay", overlay)
 	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
 		t.Errorf("it does not say that the charm differs:\n%s%s", u.out.String(), u.err.String())
@@ -271,7 +275,7 @@ relations:
 	u.sees(0, "Changes to deploy bundle:\n- set annotations for store\n- set application options for web\n"+
 		"- set constraints for web to \"mem=1G\"\n"+
 		"- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0\n",
-		"WARNING application \"web\" has 5 units, but the bundle has 4: none are destroyed\n")
+		"WARNING application \"web\" has 5 units, but the bundle has 4: none are destroyed\n"+unplanned)
 }
 
 // The units of a bundle's services get the storage that it says.
@@ -302,7 +306,7 @@ func TestABundleWithOtherStorage(t *testing.T) {
 		"                model: dummy,1024M,1\n", "")
 	const change = "- set storage for new units of store to data=rootfs,1024M,2\n"
 	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n"+change, "")
+	u.sees(0, "Changes to deploy bundle:\n"+change, unplanned)
 	u.types("deploy", file)
 	u.sees(0, "Executing changes:\n"+change, "Deploy of bundle completed.\n")
 	u.types("deploy", file)
@@ -412,8 +416,8 @@ func (c *cutModel) SetAnnotations(ctx context.Context, of entity.Tag, values map
 	return c.change(func() error { return c.Conn.SetAnnotations(ctx, of, values) })
 }
 
-func (c *cutModel) Expose(ctx context.Context, service string) ([]string, error) {
-	return nil, c.change(func() error { _, err := c.Conn.Expose(ctx, service); return err })
+func (c *cutModel) Expose(ctx context.Context, service string, endpoints entity.ExposedEndpoints) ([]string, error) {
+	return nil, c.change(func() error { _, err := c.Conn.Expose(ctx, service, endpoints); return err })
 }
 
 // A bundle that fails anywhere goes on when the command is repeated. The one thing that the

@@ -38,8 +38,12 @@ func randomBundle(r *rand.Rand) string {
 		b.WriteString("]\n")
 		fmt.Fprintf(&b, "    annotations: {a: %s}\n    constraints: %s\n", one("x", "y z"),
 			one("", "mem=1G", "cores=2 mem=512M"))
-		if r.IntN(2) == 0 {
+		switch r.IntN(3) {
+		case 0:
 			b.WriteString("    expose: true\n")
+		case 1:
+			fmt.Fprintf(&b, "    exposed-endpoints: {%s: {expose-to-cidrs: [%s]}}\n", one(`""`, map[string]string{"web": "site", "store": "db"}[charm]),
+				one("0.0.0.0/0", "10.0.0.0/8, 192.0.2.0/24"))
 		}
 		if charm == "web" {
 			fmt.Fprintf(&b, "    options: {title: %q, port: %d, ratio: %v, debug: %v}\n", one("", "a: b", "Ünïcode\n"),

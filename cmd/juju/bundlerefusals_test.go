@@ -11,6 +11,9 @@ import (
 	"juju/state/entity"
 )
 
+// emptyPlan is what --dry-run says last if the controller foresees nothing.
+const emptyPlan = "Nothing was changed. To do this only if the model is still the same: --if-unchanged \n"
+
 // What can't be deployed is refused by name, before anything is changed and most of it before
 // there is a connection.
 func TestBundleRefusals(t *testing.T) {
@@ -35,10 +38,9 @@ func TestBundleRefusals(t *testing.T) {
 			"ERROR Bundle cannot be deployed without trusting applications with your cloud credentials.\n" +
 				"  Please repeat the deploy command with the --trust argument if you consent to trust the following " +
 				"application(s):\n    - store\n    - web\n", 0},
-		{"what is not there yet", "applications: {web: {charm: ./web, storage: {a: 1G, b: x_y}, " +
-			"offers: {o: {endpoints: [site]}}}}\nsaas: {x: {url: a.b}}", "", 1,
-			"ERROR the provided bundle has the following errors:\n  saas: not supported yet\n" +
-				"  application \"web\": offers: not supported yet\n" +
+		{"what is not there yet", "applications: {web: {charm: ./web, storage: {a: 1G, b: x_y}, devices: {o: {}}}}", "", 1,
+			"ERROR the provided bundle has the following errors:\n" +
+				"  application \"web\": devices: not supported yet\n" +
 				"  invalid storage \"a\" in application \"web\": charm \"web\" has no store called \"a\"\n" +
 				"  invalid storage \"b\" in application \"web\": unrecognized storage constraint \"x_y\" not valid\n" +
 				"Nothing was changed.\n", 0},
@@ -133,19 +135,30 @@ func TestBundleRefusals(t *testing.T) {
 	write(t, file, "series: focal\napplications: {later: {charm: ./later, series: jammy, trust: true, num_units: 0}}\n")
 	u.types("deploy", file, "--trust", "--force", "-q")
 	u.asked("Status", "UploadCharm jammy", `Deploy {"Service":"later","CharmURL":"local:jammy/web-0","Series":"jammy",`+
-		`"Units":0,"Placement":null,"Config":null,"ConfigYAML":"","Constraints":{},"Force":true}`)
+		`"Units":0,"Placement":null,"Config":null,"ConfigYAML":"later:\n    trust: true\n","Constraints":{},"Force":true}`)
 	u.sees(0, "Executing changes:\n- upload charm ./later for series jammy\n"+
 		"- deploy application later on jammy using ./later\n", "")
+	// A bundle can come from standard input; its paths are relative to the current directory.
+	u.session.Stdin = strings.NewReader("applications: {web: {charm: " + filepath.Dir(file) + "/web, num_units: 0}}\n")
+	u.types("deploy", "-", "--dry-run")
+	if u.code != 0 || !strings.Contains(u.out.String(), "- deploy application web ") {
+		t.Errorf("from standard input: exit code %d\n%s%s", u.code, u.out.String(), u.err.String())
+	}
+	u.session.Stdin = strings.NewReader("applications: [")
+	u.types("deploy", "-", "--dry-run")
+	if u.code != 1 || !strings.Contains(u.err.String(), "standard input") {
+		t.Errorf("damaged standard input: exit code %d\n%s", u.code, u.err.String())
+	}
 	// The series of the whole bundle is for the charms that have it.
 	write(t, file, "series: focal\napplications: {later: {charm: ./later, num_units: 0}, "+
 		"web: {charm: ./web, num_units: 0}}\n")
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later\n- deploy application later using ./later\n"+
-		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n", "")
+		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n\nNothing would be changed.\n", emptyPlan)
 	// By force it is for all.
 	u.types("deploy", file, "--dry-run", "--force")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later for series focal\n- deploy application later on focal using ./later\n"+
-		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n", "")
+		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n\nNothing would be changed.\n", emptyPlan)
 }
 
 // Everything that a bundle says reaches the controller.
@@ -201,9 +214,9 @@ func TestDryRunWarns(t *testing.T) {
 	u.types("deploy", file, "--dry-run")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n"+
 		"- deploy application again using ./web\n- deploy application web using ./web\n"+
-		"- add unit again/0 to new machine 0\n- add unit web/0 to new machine 1\n",
+		"- add unit again/0 to new machine 0\n- add unit web/0 to new machine 1\n\nNothing would be changed.\n",
 		"WARNING no tags here\n"+
-			"WARNING charm \"web\": metadata.yaml: payload \"x\": payloads are not supported yet\n")
+			"WARNING charm \"web\": metadata.yaml: payload \"x\": payloads are not supported yet\n"+emptyPlan)
 }
 
 // A unit on a machine of the model is not added with those that get machines of their own.
@@ -245,7 +258,7 @@ func TestMachinesThatCannotBeMapped(t *testing.T) {
 		"machines: {\"0\": {}, \"1\": {}}\n")
 	u.types("deploy", file, "--map-machines", "existing,0=3", "--dry-run", "-q")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n- deploy application web using ./web\n"+
-		"- add unit web/0 to existing machine 3\n- add unit web/1 to existing machine 1\n", "")
+		"- add unit web/0 to existing machine 3\n- add unit web/1 to existing machine 1\n\nNothing would be changed.\n", "") // the fake's plan is empty
 }
 
 // What the controller refuses half way is named, with what is done, and a machine without a unit
@@ -285,7 +298,7 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	u.session.Connect = connect
 	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add new machine 1 (bundle machine 0)\n",
-		"Uploading charm \"./web\"\nMachine 1 is removed, because it has no unit yet.\nERROR interrupted\n")
+		"Uploading charm \"./web\"\nMachine 1 is removed, because it has no unit yet.\nERROR interrupted\nWhat was changed stays. To continue: repeat the command.\n")
 	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
 		t.Errorf("the machine is left:\n%s", got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent"
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/provider/local"
@@ -52,6 +53,14 @@ func TestCommandCalls(t *testing.T) {
 		{line: "relate web store", asked: []string{"AddRelation [web store]"}},
 		{line: "destroy-relation web:store store", asked: []string{"DestroyRelation [web:store store]"}},
 		{line: "remove-relation web store", asked: []string{"DestroyRelation [web store]"}},
+		{line: "integrate web bob/shop.mysql:server", asked: []string{"Consume bob/shop.mysql", "AddRelation [web mysql:server]"}},
+		{line: "offer default.web:db,www site", asked: []string{"AddOffer default-uuid site web [db www]"},
+			stderr: "Application \"web\" endpoints [db, www] available at \"admin/default.site\"\n"},
+		{line: "remove-offer web --if-unchanged beef", asked: []string{"RemoveOffers [admin/default.web]"}},
+		{line: "consume shop.mysql db", asked: []string{"Consume admin/shop.mysql db"}, stderr: "Added admin/shop.mysql as db\n"},
+		{line: "remove-saas db cache --force", asked: []string{"RemoveRemotes with force after 1m0s [db cache]"}},
+		{line: "suspend-relation 4 5 --message noon", asked: []string{"SuspendRelations true [4 5]"}},
+		{line: "resume-relation 4", asked: []string{"SuspendRelations false [4]"}},
 		{line: "destroy-relation 0", asked: []string{"DestroyRelationByID 0"}},
 		{line: "add-machine", asked: []string{`AddMachine "" "" ""`}, stderr: "created machine 0\n"},
 		{line: "add-machine -n 2 --series jammy --constraints mem=1G", stderr: "created machine 0\ncreated machine 1\n",
@@ -92,6 +101,8 @@ func TestCommandCalls(t *testing.T) {
 		{line: "cancel-task 2 3", asked: []string{"CancelTasks 2 3"}},
 		{line: "cancel-action 2", asked: []string{"CancelTasks 2"}},
 		{line: "show-action-status", asked: []string{"FindTasks"}},
+		{line: "trust web", asked: []string{`SetServiceConfig web map[trust:true] ""`}},
+		{line: "trust web --remove", asked: []string{`SetServiceConfig web map[trust:false] ""`}},
 		{line: "set-min-units web 3", asked: []string{"SetMinUnits web 3"}},
 		{line: "set-min-units web 0", asked: []string{"SetMinUnits web 0"}},
 		{line: "add-storage web/0 data=rootfs,2G,3 cache", asked: []string{"AddStorage web/0 cache ,0M,1",
@@ -108,11 +119,27 @@ func TestCommandCalls(t *testing.T) {
 		{line: "create-storage-pool fast local storage-dir=/mnt/ssd",
 			asked: []string{"CreateStoragePool {fast local map[storage-dir:/mnt/ssd]}"}},
 		{line: "update-storage-pool fast storage-dir=/a", asked: []string{"UpdateStoragePool fast map[storage-dir:/a]"}},
+		{line: "bind web dmz db=internal", asked: []string{"Bind web map[:dmz db:internal] false"}},
+		{line: "bind web db=internal --force", asked: []string{"Bind web map[db:internal] true"}},
+		{line: "spaces", asked: []string{"Spaces"}},
+		{line: "show-space db", asked: []string{"ShowSpace db"}},
+		{line: "subnets --zone a", asked: []string{"Spaces"}, stderr: "No subnets found matching requested criteria.\n"},
+		{line: "add-space db 10.0.0.1/16", asked: []string{"AddSpace db [10.0.0.0/16]"}, stderr: "added space \"db\" with subnets 10.0.0.0/16\n"},
+		{line: "add-space db", asked: []string{"AddSpace db []"}, stderr: "added space \"db\" with no subnets\n"},
+		{line: "rename-space db data", asked: []string{"RenameSpace db data"}, stderr: "renamed space \"db\" to \"data\"\n"},
+		{line: "remove-space db --force -y", asked: []string{"RemoveSpace db true"}, stderr: "removed space \"db\"\n"},
+		{line: "reload-spaces", asked: []string{"ReloadSpaces"}},
+		{line: "move-to-space db 10.0.0.0/24 --force", asked: []string{"MoveToSpace db [10.0.0.0/24] true"}},
 		{line: "remove-storage-pool fast", asked: []string{"RemoveStoragePool fast"}},
 		{line: "add-unit web --attach-storage data/0", asked: []string{"AddUnits web 1 [with data/0]"}, stderr: "Added web/0.\n"},
 		{line: "destroy-unit web/0 --destroy-storage", asked: []string{"DestroyUnits with storage [web/0]"}},
 		{line: "expose web", asked: []string{"Expose web"}},
+		{line: "expose web --endpoints a,b --to-cidrs 10.0.0.0/8", asked: []string{
+			"Expose web a to CIDR 10.0.0.0/8, b to CIDR 10.0.0.0/8"}},
+		{line: "expose web --to-spaces dmz --to-cidrs ::/0,192.0.2.0/24", asked: []string{
+			"Expose web all endpoints to space dmz and CIDRs ::/0 and 192.0.2.0/24"}},
 		{line: "unexpose web", asked: []string{"Unexpose web"}},
+		{line: "unexpose web --endpoints a,b", asked: []string{"Unexpose web [a b]"}},
 		{line: "resolved web/0", asked: []string{"Status", "Resolve true [web/0]"}},
 		{line: "resolved web/0 --retry", asked: []string{"Status", "Resolve true [web/0]"}},
 		{line: "resolved -r web/0", asked: []string{"Status", "Resolve true [web/0]"}},
@@ -216,7 +243,14 @@ func TestUsageErrors(t *testing.T) {
 		"add-relation a b c":                        `a relation must involve two services`,
 		"add-relation web: store":                   `invalid endpoint "web:"`,
 		"destroy-relation web":                      `a relation must involve two services`,
+		"suspend-relation web":                      `relation ID "web" not valid`,
+		"resume-relation":                           `no relation ids specified`,
+		"consume mysql":                             `offer URL "mysql" is not valid`,
+		"remove-saas":                               `no service specified`,
 		"destroy-relation -1":                       `unknown shorthand flag: '1' in -1`,
+		"trust":                                     `no service specified`,
+		"trust web more":                            `unrecognized args: ["more"]`,
+		"trust web --scope cluster":                 `juju trust has no flag --scope: it is for Kubernetes clouds, and there is none`,
 		"set-min-units":                             `no service specified`,
 		"add-storage web/0":                         `storage add requires a unit and a storage directive`,
 		"add-storage web/0 data=x_y":                `cannot parse constraints for storage "data": unrecognized storage constraint "x_y" not valid`,
@@ -243,50 +277,64 @@ func TestUsageErrors(t *testing.T) {
 		"add-machine --series UPPER":                `invalid series "UPPER"`,
 		"add-machine a b":                           `unrecognized args: ["b"]`,
 		"add-machine --constraints container=lxd":   `container constraint "container" not allowed when adding a machine`,
-		"expose":                                 `no service specified`,
-		"unexpose a b":                           `unrecognized args: ["b"]`,
-		"resolved":                               `no units specified`,
-		"resolved web/0 --retry --no-retry":      `--retry and --no-retry are mutually exclusive`,
-		"retry-provisioning":                     `no machines specified`,
-		"retry-provisioning 3 --all":             `--all takes no machines`,
-		"retry-provisioning 3 --constraints mem": `malformed constraint "mem"`,
-		"resolved 3 --all":                       `--all takes no machines`,
-		"resolved 3 --no-retry":                  `--retry and --no-retry are for units`,
-		"resolved 3 web/0":                       `cannot resolve units and machines at once`,
-		"resolved web/0 --constraints mem=1G":    `--constraints is for machines`,
-		"resolved web/0 --all":                   `--all takes no units`,
-		"set":                                    `no service specified`,
-		"set web":                                `no settings specified`,
-		"set web a":                              `expected "key=value", got "a"`,
-		"set web a=1 --config f":                 `cannot specify --config when using key=value arguments`,
-		"set web --to-default":                   `no options specified`,
-		"set web --to-default a=1":               `invalid option name "a=1"`,
-		"set web --to-default a --config f":      `cannot specify --config with --to-default`,
-		"set web a=\xff":                         `value for option "a" contains non-UTF-8 sequences`,
-		"unset web":                              `no options specified`,
-		"get":                                    `no service specified`,
-		"get a b c":                              `unrecognized args: ["c"]`,
-		"get web --format tabular":               `unknown format "tabular"`,
-		"config web a=1 --reset a":               `cannot set and reset key "a" simultaneously`,
-		"config web a=1 --file f":                `cannot specify --file and key=value arguments simultaneously`,
-		"config web a b":                         `expected "key=value", got "a"`,
-		"deploy":                                 `no charm specified`,
-		"deploy a b c":                           `unrecognized args: ["c"]`,
-		"status --format smart":                  `unknown format "smart"`,
-		"status --color --no-color":              `--color and --no-color are mutually exclusive`,
-		"status --watch 1ms":                     `cannot watch at an interval of 1ms: the shortest is 100ms`,
-		"status --watch 1s -o f":                 `cannot specify --output with --watch`,
-		"status --retry-count -1":                `--retry-count must be a positive integer`,
-		"wait-for --gone":                        `--gone needs at least one name`,
-		"wait-for web --gone --status error":     `--gone and --status are mutually exclusive`,
-		"wait-for --timeout 0s":                  `--timeout must be positive`,
-		"debug-log web":                          `unrecognized args: ["web"]`,
-		"debug-log --tail --no-tail":             `setting --tail and --no-tail not valid`,
-		"debug-log -n -1":                        `--lines and --limit must not be negative`,
+		"expose":                                    `no service specified`,
+		"unexpose a b":                              `unrecognized args: ["b"]`,
+		"resolved":                                  `no units specified`,
+		"resolved web/0 --retry --no-retry":         `--retry and --no-retry are mutually exclusive`,
+		"retry-provisioning":                        `no machines specified`,
+		"retry-provisioning 3 --all":                `--all takes no machines`,
+		"retry-provisioning 3 --constraints mem":    `malformed constraint "mem"`,
+		"resolved 3 --all":                          `--all takes no machines`,
+		"resolved 3 --no-retry":                     `--retry and --no-retry are for units`,
+		"resolved 3 web/0":                          `cannot resolve units and machines at once`,
+		"resolved web/0 --constraints mem=1G":       `--constraints is for machines`,
+		"resolved web/0 --all":                      `--all takes no units`,
+		"set":                                       `no service specified`,
+		"set web":                                   `no settings specified`,
+		"set web a":                                 `expected "key=value", got "a"`,
+		"set web a=1 --config f":                    `cannot specify --config when using key=value arguments`,
+		"set web --to-default":                      `no options specified`,
+		"set web --to-default a=1":                  `invalid option name "a=1"`,
+		"set web --to-default a --config f":         `cannot specify --config with --to-default`,
+		"set web a=\xff":                            `value for option "a" contains non-UTF-8 sequences`,
+		"unset web":                                 `no options specified`,
+		"get":                                       `no service specified`,
+		"get a b c":                                 `unrecognized args: ["c"]`,
+		"get web --format tabular":                  `unknown format "tabular"`,
+		"config web a=1 --reset a":                  `cannot set and reset key "a" simultaneously`,
+		"config web a=1 --file f":                   `cannot specify --file and key=value arguments simultaneously`,
+		"config web a b":                            `expected "key=value", got "a"`,
+		"deploy":                                    `no charm specified`,
+		"deploy a b c":                              `unrecognized args: ["c"]`,
+		"status --format smart":                     `unknown format "smart"`,
+		"status --color --no-color":                 `--color and --no-color are mutually exclusive`,
+		"status --watch 1ms":                        `cannot watch at an interval of 1ms: the shortest is 100ms`,
+		"status --watch 1s -o f":                    `cannot specify --output with --watch`,
+		"status --retry-count -1":                   `--retry-count must be a positive integer`,
+		"wait-for --gone":                           `--gone needs at least one name`,
+		"wait-for web --gone --status error":        `--gone and --status are mutually exclusive`,
+		"wait-for --timeout 0s":                     `--timeout must be positive`,
+		"debug-log web":                             `unrecognized args: ["web"]`,
+		"debug-log --tail --no-tail":                `setting --tail and --no-tail not valid`,
+		"debug-log -n -1":                           `--lines and --limit must not be negative`,
 		"debug-log -l LOUD": `level value "LOUD" is not one of ["TRACE" "DEBUG" "INFO" ` +
 			`"WARNING" "ERROR" "CRITICAL"]`,
-		"disable-command":          `missing command set (all, destroy-model, remove-object)`,
-		"create-storage-pool fast": "pool creation requires names, provider type and optional attributes for configuration",
+		"disable-command":                      `missing command set (all, destroy-model, remove-object)`,
+		"bind web":                             "no bindings specified",
+		"bind web a b":                         "at most one default space can be specified",
+		"bind web db=a db=b":                   `endpoint "db" is bound twice`,
+		"bind web db=A":                        `"A" is not a valid space name`,
+		"bind web =a":                          "Found = without endpoint name. Use a lone space name to set the default.",
+		"show-space":                           "expected exactly 1 space name, got 0 arguments",
+		"show-space A":                         `"A" is not a valid space name`,
+		"add-space":                            "space name is required",
+		"add-space db 10.0.0.0":                `"10.0.0.0" is not a valid CIDR`,
+		"add-space db 10.0.0.0/16 10.0.0.1/16": `duplicate subnet "10.0.0.1/16" specified`,
+		"rename-space db":                      "old-name and new-name are required",
+		"rename-space db db":                   "old-name and new-name are the same",
+		"remove-space":                         "space name is required",
+		"move-to-space db":                     "CIDRs required but not provided",
+		"create-storage-pool fast":             "pool creation requires names, provider type and optional attributes for configuration",
 		"create-storage-pool fast a=b": "pool creation requires names and provider type before optional attributes for " +
 			"configuration",
 		"create-storage-pool fast local b":            `expected "key=value", got "b"`,
@@ -440,8 +488,16 @@ func TestGet(t *testing.T) {
 	u.fake.config = client.ServiceConfig{Service: "web", Charm: "webpage", Settings: map[string]entity.ConfigSetting{
 		"port":  {Description: "a port", Type: "int", Value: int64(80), Default: int64(8080), Source: "user"},
 		"title": {Type: "string", Source: "unset"},
+	}, Own: map[string]entity.ConfigSetting{
+		"trust": {Type: "boolean", Source: "user", Value: true, Default: false},
 	}}
 	want := `application: web
+application-config:
+    trust:
+        default: false
+        source: user
+        type: boolean
+        value: true
 charm: webpage
 settings:
     port:
@@ -459,9 +515,12 @@ settings:
 	u.types("config", "web")
 	u.sees(0, want, "")
 	u.types("get", "web", "--format", "json")
-	u.sees(0, `{"application":"web","charm":"webpage","settings":{"port":{"default":8080,"description":"a port",`+
+	u.sees(0, `{"application":"web","application-config":{"trust":{"default":false,"source":"user","type":"boolean",`+
+		`"value":true}},"charm":"webpage","settings":{"port":{"default":8080,"description":"a port",`+
 		`"source":"user","type":"int","value":80},`+
 		`"title":{"source":"unset","type":"string"}}}`+"\n", "")
+	u.types("config", "web", "trust")
+	u.sees(0, "true\n", "")
 	u.types("get-config", "web", "port")
 	u.sees(0, "80\n", "")
 	u.types("config", "web", "title")
@@ -489,7 +548,7 @@ func TestVersion(t *testing.T) {
 	u.types("--version")
 	u.sees(0, version, "")
 	u.types("version", "--all")
-	if u.code != 0 || !strings.HasPrefix(u.out.String(), "version: "+version+"platform: linux/") {
+	if u.code != 0 || !strings.HasPrefix(u.out.String(), "version: "+version+"release: "+agent.Version+"\n") {
 		t.Errorf("exit code %d, %q", u.code, u.out.String())
 	}
 	u.types("version", "--all", "--format", "json")

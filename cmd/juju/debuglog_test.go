@@ -25,6 +25,12 @@ func TestDebugLog(t *testing.T) {
 	u.types("debug-log", "--utc", "--date", "--ms", "--location")
 	u.sees(0, "unit-web-0: 2026-01-02 03:04:05.678 INFO unit.web/0 f.go:1 hello\n", "")
 
+	u.types("debug-log", "--format", "json")
+	u.sees(0, `{"timestamp":"2026-01-02T03:04:05.678Z","entity":"unit-web-0","level":"INFO","module":"unit.web/0",`+
+		`"location":"f.go:1","message":"hello"}`+"\n", "")
+	u.types("debug-log", "--format", "yaml")
+	u.sees(2, "", "ERROR unknown format \"yaml\"\nValid formats: text, json\n")
+
 	// On a terminal it follows the log until interrupted, which is not a failure.
 	u.session.OutTerminal = true
 	ctx, cancel := context.WithCancel(t.Context())

@@ -127,9 +127,9 @@ func TestDeployRefusals(t *testing.T) {
 			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"cs:trusty/mysql-1"}},
 		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
-		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines, --dry-run.\n" +
+		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines.\n" +
 			"For usage: juju help deploy", 0,
-			[]string{dir, "--overlay", "x", "--map-machines", "existing", "--dry-run"}},
+			[]string{dir, "--overlay", "x", "--map-machines", "existing"}},
 		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
 			"It gets a unit for each unit of the services it is related to.", 0,
 			[]string{subordinate, "-n", "1"}},
@@ -167,6 +167,7 @@ func TestDeployRefusals(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			u := newUser(t)
+			u.freeze()
 			u.fake.statuses = []*entity.ModelStatus{taken}
 			u.types(append([]string{"deploy"}, test.args...)...)
 			u.sees(test.code, "", test.want+"\n")
@@ -242,6 +243,43 @@ func TestUpgradeCharm(t *testing.T) {
 	}
 }
 
+// An upgrade in batches says so, and is resumed and reverted without a charm.
+func TestUpgradeCharmInBatches(t *testing.T) {
+	t.Parallel()
+	u, dir := newUser(t), charmDir(t, metadata)
+	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}
+	u.fake.statuses, u.fake.uploaded = []*entity.ModelStatus{m}, emptyZip(t)
+	u.types("upgrade-charm", "front", "--path", dir, "--batch", "2")
+	u.asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
+		`SetCharm {"Service":"front","CharmURL":"local:jammy/web-0","Config":{},"ForceUnits":false,"ForceSeries":false,`+
+			`"Batch":2,"HealthTimeout":600000000000}`)
+	u.sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
+		"Service \"front\" is being upgraded from charm local:jammy/webpage-3 to local:jammy/web-0, 2 units at a time. "+
+		"To see how far it is: juju status front\n")
+	u.types("refresh", "front", "--resume", "--batch", "3")
+	u.asked("ResumeRollout front 3 0s")
+	u.sees(0, "", "The upgrade of service \"front\" continues. To see how far it is: juju status front\n")
+	u.types("upgrade-charm", "front", "--revert", "--health-timeout", "1m")
+	u.asked("RevertRollout front 0 1m0s")
+	u.sees(0, "", "The upgrade of service \"front\" is being reverted. To see how far that is: juju status front\n")
+	for line, says := range map[string]string{
+		"--batch 0":                                   "--batch must be 1 to 100 units",
+		"--batch 101":                                 "--batch must be 1 to 100 units",
+		"--batch 1 --health-timeout 1ms":              "--health-timeout must be at least 1s",
+		"--health-timeout 1m":                         "--health-timeout needs --batch: without it all units are upgraded at once",
+		"--batch 1 --resource a=b":                    "--resource and --batch are mutually exclusive: a resource is for all units at once",
+		"--resume --revert":                           "--resume and --revert are mutually exclusive",
+		"--resume --force-units":                      "--resume and --force-units are mutually exclusive",
+		"--revert --path ./front --health-timeout 1m": "--revert and --path are mutually exclusive",
+	} {
+		u.types(append([]string{"upgrade-charm", "front"}, strings.Fields(line)...)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+says+"\n") {
+			t.Errorf("upgrade-charm front %s: code %d, %s, want %s", line, u.code, u.err.String(), says)
+		}
+	}
+	u.asked()
+}
+
 // emptyZip returns an archive without files.
 func emptyZip(t *testing.T) []byte {
 	t.Helper()
@@ -252,7 +290,8 @@ func emptyZip(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// What the charm and the status show to be refused is refused before the upload.
+// What the charm and the status show to be refused is refused before the upload. Whether its series are right is not among
+// that: the service's charm may not name the service's series either.
 func TestUpgradesThatAreNotUploaded(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -261,7 +300,6 @@ func TestUpgradesThatAreNotUploaded(t *testing.T) {
 	u.fake.uploaded = emptyZip(t)
 	focal := charmDir(t, metadata+"series: [focal]\n")
 	for line, says := range map[string]string{
-		focal: "cannot upgrade charm, only these series are supported: focal\nTo upgrade to it anyway: --force-series\n",
 		focal + " --force-series --config port=x": `option "port" expected int, got "x"` +
 			"\nThe charm's config.yaml lists its options.\n",
 		charmDir(t, metadata+"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n"): "cannot change " +

@@ -127,8 +127,9 @@ func TestForceGivesUpOnASilentController(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
 	u := newUser(t)
+	u.freeze()
+	now := u.session.Now()
 	u.fake.explanations = []entity.Explanation{{Name: "service web", Life: entity.Dying, Since: now.Add(-time.Hour),
 		Reasons: []entity.Reason{
 			{Text: `service "web" has unit "web/0"`, Since: now.Add(-time.Minute)},

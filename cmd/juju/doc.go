@@ -1,13 +1,8 @@
 // Command juju is the command-line client.
 //
 // Each command has a file in the package of its subject: actions, blocks, bundles, charms, controllers, machines, models,
-// services, ssh, status, storage, users or wait. It parses the arguments, calls the API and prints the result. This
-// package has:
-//
-//	main.go      the program: signals, exit codes, printing of errors
-//	root.go      the tree of commands
-//	unknown.go   the errors for unknown commands and flags
-//	helptool.go  and version.go, the commands about the program itself
+// services, ssh, status, storage, users or wait. It parses the arguments, calls the API and prints the result. Package
+// commands has the tree of all commands, and runs one. This package has the program, and the tests of whole commands.
 //
 // Package cli has what the commands share, clouds the client's view of each cloud, connect the connections to
 // controllers, store the client's persistent data, and statusfmt the formats of status.

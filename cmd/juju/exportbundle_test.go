@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,8 +23,9 @@ func TestExportBundle(t *testing.T) {
 			{ID: "2", Series: "jammy"}, {ID: "3", Series: "jammy", Manager: true}},
 		Services: []entity.ServiceStatus{
 			{Name: "log", CharmURL: "local:jammy/log-0", Series: "jammy", Subordinate: true},
-			{Name: "old", CharmURL: "local:focal/web-0", Series: "focal",
-				Units: []entity.UnitStatus{{Name: "old/0", Machine: "1"}}},
+			{Name: "old", CharmURL: "local:focal/web-0", Series: "focal", Exposed: true,
+				Endpoints: entity.ExposedEndpoints{"": {CIDRs: []string{"0.0.0.0/0"}}, "site": {Spaces: []string{"alpha"}}},
+				Units:     []entity.UnitStatus{{Name: "old/0", Machine: "1"}}},
 			{Name: "going", CharmURL: "local:jammy/web-1", Series: "jammy", Life: entity.Dying},
 			{Name: "web", CharmURL: "local:jammy/web-1", Series: "jammy", Exposed: true,
 				Units: []entity.UnitStatus{{Name: "web/1", Machine: "0"}, {Name: "web/2", Machine: "0"},
@@ -96,6 +98,16 @@ machines:
 relations:
   - - web:juju-info
     - log:host
+--- # overlay.yaml
+applications:
+  old:
+    exposed-endpoints:
+      "":
+        expose-to-cidrs:
+          - 0.0.0.0/0
+      site:
+        expose-to-spaces:
+          - alpha
 `
 	u.types("export-bundle", "-q")
 	u.sees(0, want, "")
@@ -110,5 +122,12 @@ relations:
 	u.types("export-bundle", "-q", "--filename", filepath.Join(file, "x"))
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot write bundle: ") {
 		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+
+	// Invisible characters are escaped in a file, too: it may be shown on a terminal later.
+	u.fake.annotations = map[string]string{"a": "x\u202ey"}
+	u.types("export-bundle", "-q", "--filename", file)
+	if text, err := os.ReadFile(file); u.code != 0 || err != nil || !strings.Contains(string(text), `a: "x\u202ey"`) {
+		t.Errorf("exit code %d: %q (%v)", u.code, text, err)
 	}
 }

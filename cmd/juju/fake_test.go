@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +23,8 @@ import (
 // A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
 	storage   []entity.StorageStatus
+	spaces    []entity.Space
+	spaceUse  entity.SpaceUse
 	resources entity.ResourcesOf
 	mu        sync.Mutex
 	calls     []string
@@ -28,12 +33,15 @@ type fakeModel struct {
 	refused      error // by the cloud
 	refuse       func(client.DeployArgs) error
 	warnings     []string                  // of what the cloud accepts
+	restored     []string                  // settings, by a reverted upgrade
 	errs         []error                   // outcomes of bulk calls, nil for each that is missing
+	offers       []entity.Offer            // of the model
 	explanations []entity.Explanation      // one for each question, then there is nothing
 	explain      func() entity.Explanation // if there are none
 	statuses     []*entity.ModelStatus
 	changed      chan struct{} // of the watch of the status; nil before there is one
 	config       client.ServiceConfig
+	unit         client.UnitInfo
 	logs         []debuglog.Message
 	blocks       []entity.Block
 	annotations  map[string]string // of every entity
@@ -49,6 +57,9 @@ type fakeModel struct {
 	script       string // of ProvisioningScript
 	watches      int    // how many have begun
 	silent       bool   // WatchStatus does not answer
+	planOnly     bool
+	plan         entity.Plan // of every change
+	token        string      // of the plan that a change must have
 	opened       int
 	closed       int
 }
@@ -57,7 +68,24 @@ func (f *fakeModel) note(call string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.TrimSpace(call+" "+fmt.Sprint(args...)))
+	if f.planOnly && !slices.Contains([]string{"Status", "UploadCharm", "ServiceConfig", "CheckDeploy", "Annotations", "Resources",
+		"FindOffers", "ConsumeDetails", "CheckUsers"}, call) {
+		return cmp.Or(f.err, client.ErrPlanned)
+	}
 	return f.err
+}
+
+func (f *fakeModel) PlanOnly()                            { f.planOnly = true }
+func (f *fakeModel) Planned() *entity.Plan                { return &f.plan }
+func (f *fakeModel) KeepForPlan()                         {}
+func (f *fakeModel) PlanMachine() (id, host string)       { return "7", "7" }
+func (f *fakeModel) PlanKept(context.Context) error       { return client.ErrPlanned }
+func (f *fakeModel) CheckUnchanged(context.Context) error { return nil }
+func (f *fakeModel) OnlyIfUnchanged(token string)         { f.token = token }
+
+// DestroyModel is only called with the flags of plans.
+func (f *fakeModel) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {
+	return f.note("DestroyModel", uuid, " ", how.Strength)
 }
 
 func (f *fakeModel) outcomes(n int) []error {
@@ -68,6 +96,7 @@ func (f *fakeModel) outcomes(n int) []error {
 
 func (f *fakeModel) Close() error {
 	f.closed++
+	f.planOnly = false
 	return nil
 }
 
@@ -163,6 +192,14 @@ func (f *fakeModel) SetCharm(ctx context.Context, args client.SetCharmArgs) ([]s
 	return f.warnings, f.note("SetCharm", string(text))
 }
 
+func (f *fakeModel) ResumeRollout(ctx context.Context, service string, how client.Rollout) error {
+	return f.note("ResumeRollout", service, " ", how.Batch, " ", how.HealthTimeout)
+}
+
+func (f *fakeModel) RevertRollout(ctx context.Context, service string, how client.Rollout) (restored, warnings []string, err error) {
+	return f.restored, f.warnings, f.note("RevertRollout", service, " ", how.Batch, " ", how.HealthTimeout)
+}
+
 func (f *fakeModel) AddUnits(
 	ctx context.Context, service string, n int, placement []string, attach ...string,
 ) (units, warnings []string, err error) {
@@ -172,7 +209,10 @@ func (f *fakeModel) AddUnits(
 	if len(attach) > 0 {
 		placement = append(placement, "with "+strings.Join(attach, ","))
 	}
-	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
+	if err = f.note("AddUnits", service, " ", n, " ", placement); errors.Is(err, client.ErrPlanned) {
+		units = nil
+	}
+	return units, f.warnings, err
 }
 
 func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error,
@@ -252,6 +292,10 @@ func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.S
 	return f.config, f.note("ServiceConfig", service)
 }
 
+func (f *fakeModel) UnitInfo(ctx context.Context, unit string) (client.UnitInfo, error) {
+	return f.unit, f.note("UnitInfo", unit)
+}
+
 func (f *fakeModel) SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error {
 	return f.note("SetServiceConfig", service, " ", values, " ", fmt.Sprintf("%q", yaml))
 }
@@ -288,11 +332,17 @@ func replacing(constraints *constraints.Value) string {
 	return fmt.Sprintf(" with %q", constraints.String())
 }
 
-func (f *fakeModel) Expose(ctx context.Context, service string) ([]string, error) {
+func (f *fakeModel) Expose(ctx context.Context, service string, endpoints entity.ExposedEndpoints) ([]string, error) {
+	if len(endpoints) > 0 && !endpoints.IsEverywhere() {
+		return nil, f.note("Expose", service, " ", endpoints)
+	}
 	return nil, f.note("Expose", service)
 }
 
-func (f *fakeModel) Unexpose(ctx context.Context, service string) error {
+func (f *fakeModel) Unexpose(ctx context.Context, service string, endpoints ...string) error {
+	if len(endpoints) > 0 {
+		return f.note("Unexpose", service, " ", endpoints)
+	}
 	return f.note("Unexpose", service)
 }
 

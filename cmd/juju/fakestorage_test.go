@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"juju/state/entity"
 )
@@ -16,9 +18,15 @@ func (f *fakeModel) ShowStorage(_ context.Context, ids ...string) ([]entity.Stor
 }
 
 func (f *fakeModel) AddStorage(
-	_ context.Context, unit, store string, c entity.StorageConstraints,
-) ([]string, error) {
-	return []string{store + "/0"}, f.note("AddStorage", unit, " ", store, " ", fmt.Sprint(c))
+	_ context.Context, unit string, stores map[string]entity.StorageConstraints,
+) (ids []string, err error) {
+	for _, store := range slices.Sorted(maps.Keys(stores)) {
+		if err = f.note("AddStorage", unit, " ", store, " ", fmt.Sprint(stores[store])); err != nil {
+			return ids, err
+		}
+		ids = append(ids, store+"/0")
+	}
+	return ids, nil
 }
 
 func (f *fakeModel) AttachStorage(_ context.Context, unit string, ids ...string) ([]error, error) {

@@ -2,38 +2,56 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"juju/agent"
 	"juju/state/entity"
+
+	"juju/cmd/juju/commands"
 )
 
-// Every command with --format prints a document of that format.
+// Every command with --format prints a document of that format, in JSON with times in one format.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	lines := map[string][]string{
 		"status": {""}, "machines": {""}, "show-machine": {""},
 		"show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"},
 		"config": {"web", "web title"},
-		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""},
+		"clouds": {""}, "show-cloud": {"lxd"}, "regions": {"lxd"}, "credentials": {""}, "show-credential": {""},
+		"controllers": {""}, "controller-config": {"", "api-port"}, "model-defaults": {""},
+		"show-controller": {""}, "audit-log": {"", "--user bob"}, "models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""},
 		"disabled-commands": {"", "--all"},
 		"check":             {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""},
 		"version":      {"", "--all"},
 		"model-config": {"", "default-series"},
 		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
-		"run": {"--unit web/0 FORMAT x"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
+		"run": {"--unit web/0 FORMAT x", "web/0 go"}, "exec": {"--unit web/0 FORMAT x"}, "show-unit": {"web/0"}, "show-application": {"web"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
 		"storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
+		"spaces": {"", "--short"}, "show-space": {"db"}, "subnets": {""}, "move-to-space": {"db 10.0.0.0/24"},
+		"offers": {""}, "show-offer": {"store"}, "find-offers": {""},
 		"resources": {"web", "web --details", "web/0"},
+		"add-unit":  {"web --dry-run"}, "add-relation": {"web store --dry-run"}, "destroy-relation": {"web store --dry-run"},
+		"set": {"web title=x --dry-run"}, "unset": {"web title --dry-run"}, "trust": {"web --dry-run"}, "bind": {"web db --dry-run"}, "resolved": {"web/0 --dry-run"},
+		"set-min-units": {"web 2 --dry-run"}, "expose": {"web --dry-run"}, "unexpose": {"web --dry-run"},
+		"add-storage": {"web/0 data --dry-run"}, "attach-storage": {"web/0 data/0 --dry-run"}, "detach-storage": {"data/0 --dry-run"},
+		"remove-storage": {"data/0 --dry-run"}, "set-model-constraints": {"mem=2G --dry-run"},
+		"offer": {"web:db --dry-run"}, "remove-offer": {"web --dry-run"}, "consume": {"bob/shop.db --dry-run"}, "remove-saas": {"db --dry-run"},
+		"apply": {"testdata/bundle.yaml --dry-run"}, "diff": {"testdata/bundle.yaml"},
+		"add-machine": {"--dry-run"}, "destroy-unit": {"web/0 --dry-run"}, "destroy-service": {"web --dry-run"},
+		"destroy-machine": {"1 --dry-run"}, "destroy-model": {"default --dry-run"}, "set-constraints": {"web mem=2G --dry-run"},
 	}
-	// They need a controller that can't be played here, and a machine; a script tests the latter.
-	untried := map[string]bool{"dump-db": true, "charm-history": true}
+	// They need a controller that can't be played here, a charm, and a machine, which scripts test; debug-log prints
+	// objects.
+	untried := map[string]bool{"dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true}
+	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
 	newCheckedController(u)
-	for _, cmd := range newRoot(u.session).Commands() {
+	for _, cmd := range commands.New(u.session).Commands() {
 		if cmd.Flags().Lookup("format") == nil || untried[cmd.Name()] {
 			continue
 		}
@@ -42,7 +60,14 @@ func TestFormats(t *testing.T) {
 		}
 		for _, args := range lines[cmd.Name()] {
 			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
-			u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted}}
+			if cmd.Name() == "show-application" || cmd.Name() == "status" {
+				u.fake.statuses = []*entity.ModelStatus{{At: someTime, Services: []entity.ServiceStatus{{Name: "web",
+					Status: entity.Status{Status: entity.StatusActive, Since: someTime}}}}}
+			}
+			u.fake.spaces = []entity.Space{{ID: "1", Name: "db", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
+			u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Enqueued: someTime,
+				Started: someTime, Completed: someTime}}
+			u.fake.storage = []entity.StorageStatus{{ID: "data/0", Status: entity.Status{Since: someTime}}}
 			u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1}}},
 				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}
 			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }
@@ -54,19 +79,57 @@ func TestFormats(t *testing.T) {
 				}
 				u.types(words...)
 				var v any
-				if err := read(u.out.Bytes(), &v); u.code != 0 || u.out.Len() == 0 || err != nil {
+				code := 0
+				if cmd.Name() == "diff" {
+					code = 1 // there are differences
+				}
+				if err := read(u.out.Bytes(), &v); u.code != code || u.out.Len() == 0 || err != nil {
 					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(),
 						u.err.String())
+				}
+				if format == "json" {
+					timed[cmd.Name()] = checkTimes(t, cmd.Name()+" "+args, v) || timed[cmd.Name()]
 				}
 			}
 		}
 	}
+	for _, name := range []string{"status", "show-user", "users", "show-task", "run", "show-action-output", "show-action-status",
+		"operations", "storage", "show-storage", "audit-log"} {
+		if !timed[name] {
+			t.Errorf("juju %s was not seen to print a time", name)
+		}
+	}
 	u.types("version", "--format", "json")
-	u.sees(0, `"`+agent.Version+"\"\n", "")
+	u.sees(0, `"`+commands.Version+"\"\n", "")
 	u.types("version")
-	u.sees(0, agent.Version+"\n", "")
+	u.sees(0, commands.Version+"\n", "")
 	u.types("get", "web", "title", "--format", "json")
 	u.sees(0, "\"a: b\"\n", "")
 	u.types("get", "web", "title")
 	u.sees(0, "a: b\n", "")
+}
+
+// clock is what all times have, whatever their format.
+var clock = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}|^[0-9]{4}-[0-9]{2}-[0-9]{2}| ago$`)
+
+// checkTimes checks that the times in a JSON document are in the format of RFC 3339, and reports whether there are any.
+func checkTimes(t *testing.T, line string, v any) (found bool) {
+	t.Helper()
+	switch v := v.(type) {
+	case string:
+		if found = clock.MatchString(v); found {
+			if _, err := time.Parse(time.RFC3339, v); err != nil {
+				t.Errorf("juju %s --format json: %v", line, err)
+			}
+		}
+	case map[string]any:
+		for _, one := range v {
+			found = checkTimes(t, line, one) || found
+		}
+	case []any:
+		for _, one := range v {
+			found = checkTimes(t, line, one) || found
+		}
+	}
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/debuglog"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/commands"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
@@ -105,6 +107,14 @@ func (h hostileController) User(context.Context, string) (entity.UserInfo, error
 	return planted[entity.UserInfo](), h.err
 }
 
+func (h hostileController) FindOffers(context.Context, entity.OfferFilter) ([]entity.Offer, error) {
+	return planted[[]entity.Offer](), h.err
+}
+
+func (h hostileController) Offer(context.Context, string) (entity.Offer, error) {
+	return planted[entity.Offer](), h.err
+}
+
 func (h hostileController) Users(context.Context, bool) ([]entity.UserInfo, error) {
 	return planted[[]entity.UserInfo](), h.err
 }
@@ -112,6 +122,21 @@ func (h hostileController) Users(context.Context, bool) ([]entity.UserInfo, erro
 func (h hostileController) ModelUsers(context.Context, string) ([]entity.ModelUser, error) {
 	return planted[[]entity.ModelUser](), h.err
 }
+
+func (h hostileController) ControllerNodes(context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
+	return planted[[]entity.ControllerNode](), planted[*entity.ControllerUpgrade](), h.err
+}
+
+func (h hostileController) AuditLog(context.Context, client.AuditQuery) ([]entity.AuditEntry, error) {
+	return planted[[]entity.AuditEntry](), h.err
+}
+
+func (h hostileController) EnableHA(context.Context, int, constraints.Value) (entity.ControllerChanges, error) {
+	return planted[entity.ControllerChanges](), h.err
+}
+
+func (h hostileController) ServerVersion() string { return hostile }
+func (h hostileController) Addresses() []string   { return []string{hostile} }
 
 func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
 	return planted[[]entity.Finding](), h.err
@@ -141,7 +166,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"show-machine": {"show-machine", "show-machine --format tabular", "show-machine --format json"},
 		"show-status-log": {"show-status-log web/0", "show-status-log web/0 --format yaml",
 			"show-status-log web/0 --format json"},
-		"debug-log":  {"debug-log -T", "debug-log -T --location --date"},
+		"debug-log":  {"debug-log -T", "debug-log -T --location --date", "debug-log -T --format json"},
 		"explain":    {"explain", "explain --format yaml", "explain --format json"},
 		"get":        {"get web", "get web --format json"},
 		"config":     {"config web", "config web --format json", "config web a=b", "config web --reset b"},
@@ -154,14 +179,35 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			"disabled-commands --all --format json"},
 		"check":               {"check", "check --format yaml", "check --format json"},
 		"whoami":              {"whoami"},
+		"show-controller":     {"show-controller", "show-controller --format json"},
+		"audit-log":           {"audit-log", "audit-log --format json"},
+		"show-cloud":          {"show-cloud lxd"},
+		"regions":             {"regions lxd"},
+		"credentials":         {"credentials lxd --format yaml"},
+		"show-credential":     {"show-credential lxd default"},
+		"update-credential":   {"update-credential lxd default -c prod"},
+		"remove-credential":   {"remove-credential lxd default -c prod"},
+		"set-credential":      {"set-credential lxd default"},
+		"controller-config":   {"controller-config", "controller-config --format json", "controller-config a=b"},
+		"model-defaults":      {"model-defaults", "model-defaults --format yaml", "model-defaults http-proxy=x"},
+		"enable-ha":           {"enable-ha"},
 		"wait-for":            {"wait-for web", "wait-for"},
-		"add-unit":            {"add-unit web"},
+		"add-unit":            {"add-unit web", "add-unit web --dry-run", "add-unit web --dry-run --format json"},
 		"destroy-unit":        {"destroy-unit web/0", "destroy-unit web/0 --force", "destroy-unit web/0 --wait=1ms"},
 		"destroy-service":     {"destroy-service web", "destroy-service web --force"},
 		"destroy-machine":     {"destroy-machine 0", "destroy-machine 0 --force"},
 		"destroy-relation":    {"destroy-relation web store"},
 		"destroy-model":       {"destroy-model -y default --force"},
 		"add-relation":        {"add-relation web store -v"},
+		"offers":              {"offers", "offers --format yaml"},
+		"show-offer":          {"show-offer store", "show-offer store --format json"},
+		"find-offers":         {"find-offers", "find-offers --format yaml"},
+		"offer":               {"offer web:db"},
+		"remove-offer":        {"remove-offer store --force"},
+		"consume":             {"consume bob/shop.db"},
+		"remove-saas":         {"remove-saas db --force"},
+		"suspend-relation":    {"suspend-relation 4"},
+		"resume-relation":     {"resume-relation 4"},
 		"resources":           {"resources web", "resources web --details", "resources web/0 --format yaml"},
 		"attach-resource":     {"attach-resource web site=hostile_test.go"},
 		"storage":             {"storage", "storage --format yaml", "storage --format json"},
@@ -170,6 +216,15 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"create-storage-pool": {"create-storage-pool fast local"},
 		"update-storage-pool": {"update-storage-pool fast a=b"},
 		"remove-storage-pool": {"remove-storage-pool fast"},
+		"bind":                {"bind web db"},
+		"spaces":              {"spaces", "spaces --short", "spaces --format yaml"},
+		"show-space":          {"show-space db"},
+		"subnets":             {"subnets"},
+		"add-space":           {"add-space db 10.0.0.0/24"},
+		"rename-space":        {"rename-space db data"},
+		"remove-space":        {"remove-space db"},
+		"move-to-space":       {"move-to-space db 10.0.0.0/24", "move-to-space db 10.0.0.0/24 --format tabular"},
+		"reload-spaces":       {"reload-spaces"},
 		"add-storage":         {"add-storage web/0 data"},
 		"import-filesystem":   {"import-filesystem lxd a:b data"},
 		"attach-storage":      {"attach-storage web/0 data/0"},
@@ -186,6 +241,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			"model-config default-series=x", "model-config --reset default-series"},
 		"set-constraints":       {"set-constraints web mem=1G"},
 		"set-model-constraints": {"set-model-constraints mem=1G"},
+		"trust":                 {"trust web"},
 		"set-min-units":         {"set-min-units web 1"},
 		"expose":                {"expose web"},
 		"unexpose":              {"unexpose web"},
@@ -203,7 +259,12 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"show-action-output": {"show-action-output 2"},
 		"show-action-status": {"show-action-status"},
 		"run": {"run --unit web/0 --format yaml x", "run --unit web/0 --format json x",
-			"run --unit web/0 --background x"},
+			"run --unit web/0 --background x", "run web/0 go"},
+		"exec":                      {"exec --unit web/0 --format yaml x", "exec --unit web/0 --format json x"},
+		"show-unit":                 {"show-unit web/0", "show-unit web/0 --format json"},
+		"show-application":          {"show-application web"},
+		"apply":                     {"apply testdata/bundle.yaml --prune --force", "apply testdata/bundle.yaml --dry-run"},
+		"diff":                      {"diff testdata/bundle.yaml", "diff testdata/bundle.yaml --format json"},
 		"diff-bundle":               {"diff-bundle testdata/bundle.yaml --annotations"},
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"upgrade-controller":        {"upgrade-controller", "upgrade-controller --dry-run"},
@@ -232,8 +293,10 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	// These commands make no calls, or none that the fakes can answer.
 	other := map[string]string{
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
-		"dump-db": "encodes as get does", "create-backup": "", "verify-backup": "see TestHostileBackups", "restore-backup": "as well",
-		"version": "", "help": "", "help-tool": "", "keeper": "",
+		"dump-db": "encodes as get does", "create-backup": "", "verify-backup": "see TestHostileBackups", "restore-backup": "as well", "migrate-store": "",
+		"clouds": "", "add-cloud": "", "update-cloud": "", "remove-cloud": "", "default-region": "", "default-credential": "",
+		"add-credential": "", "autoload-credentials": "", "controllers": "the names that this client has chosen",
+		"version": "", "help": "", "documentation": "", "completion": "see TestShellsCompleteNames", "help-tool": "", "keeper": "",
 	}
 	newTestUser := func(t *testing.T) *user {
 		u := newUser(t)
@@ -245,7 +308,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	plant := func(u *user) {
 		f := u.fake
-		f.statuses, f.config = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig]()
+		f.statuses, f.config, f.unit = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig](), planted[client.UnitInfo]()
 		f.logs, f.blocks = planted[[]debuglog.Message](), planted[[]entity.Block]()
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
 		f.modelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
@@ -262,14 +325,18 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			c.Controllers["prod"].Models = map[string]string{"admin/default": "d"}
 		})
 	}
-	for _, cmd := range newRoot(newTestUser(t).session).Commands() {
+	for _, cmd := range commands.New(newTestUser(t).session).Commands() {
 		if _, ok := other[cmd.Name()]; !ok && len(lines[cmd.Name()]) == 0 {
 			t.Errorf("juju %s is not tried", cmd.Name())
 		}
 	}
-	for _, terminal := range []bool{false, true} {
-		for _, all := range lines {
-			for _, line := range all {
+	for _, all := range lines {
+		for _, line := range all {
+			terminals := []bool{false, true}
+			if testing.Short() {
+				terminals = terminals[rand.IntN(2):][:1]
+			}
+			for _, terminal := range terminals {
 				u := newTestUser(t)
 				u.session.OutTerminal, u.session.ErrTerminal = terminal, terminal
 				try := func(what string) {

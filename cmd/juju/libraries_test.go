@@ -26,9 +26,9 @@ func TestCharmLibraries(t *testing.T) {
 	if err != nil {
 		t.Skipf("the libraries need python3 and its module yaml: %v", err)
 	}
-	runSystem(t, "libraries", func(env *testscript.Env) {
+	runSystem(t, func(env *testscript.Env) {
 		env.Setenv("LIBRARIES", libraries)
 		// The program itself is first: some hosts have a script there that looks for it each time.
 		env.Setenv("PATH", filepath.Dir(string(python))+string(filepath.ListSeparator)+env.Getenv("PATH"))
-	})
+	}, "libraries")
 }

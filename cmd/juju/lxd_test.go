@@ -27,7 +27,11 @@ func TestOnLXD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runSystem(t, "lxd", func(env *testscript.Env) {
+	// With more at once, LXD on two cores takes minutes to start a container, and gives up.
+	few := make(chan struct{}, 2)
+	runSystem(t, func(env *testscript.Env) {
+		few <- struct{}{}
+		env.Defer(func() { <-few })
 		env.Setenv("LXD_SOCKET", socket)
 		env.Setenv("LXD_DIR", filepath.Dir(socket)) // for lxc
 		host := "juju-host-" + uuid.NewString()[:8]
@@ -40,5 +44,5 @@ func TestOnLXD(t *testing.T) {
 				_ = cmd.Run() // it fails if there is none
 			}
 		})
-	})
+	}, "lxd")
 }

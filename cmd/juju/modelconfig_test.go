@@ -50,22 +50,22 @@ func TestShowModelConfig(t *testing.T) {
 	empty := ""
 	apt := ""
 	for _, key := range []string{"apt-ftp-proxy", "apt-http-proxy", "apt-https-proxy", "apt-mirror", "apt-no-proxy"} {
-		apt += `"` + key + `":{"value":"","source":"default"},`
+		apt += `"` + key + `":{"Value":"","Source":"default"},`
 	}
 	for _, key := range []string{"ftp-proxy", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
 		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
 		if key == "machine-lock-exempt" {
-			empty += `"logging-config":{"value":"\u003croot\u003e=INFO;unit=TRACE","source":"default"},`
+			empty += `"logging-config":{"Value":"\u003croot\u003e=INFO;unit=TRACE","Source":"default"},`
 		}
 		if key == "no-proxy" {
-			empty += `"max-action-results-age":{"value":"336h","source":"default"},` +
-				`"max-action-results-size":{"value":"5G","source":"default"},`
+			empty += `"max-action-results-age":{"Value":"336h","Source":"default"},` +
+				`"max-action-results-size":{"Value":"5G","Source":"default"},`
 		}
-		empty += `"` + key + `":{"value":"","source":"default"},`
+		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	u.sees(0, `{"agent-version":{"value":"0.1.0","source":"model"},`+apt+`"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
-		`"source":"controller"},"firewall-mode":{"value":"instance","source":"default"},`+empty+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
-		`"update-status-hook-interval":{"value":"5m","source":"default"}}`+"\n", "")
+	u.sees(0, `{"agent-version":{"Value":"0.1.0","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
+		`"Source":"controller"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
+		`"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.types("model-config", "agent-version")

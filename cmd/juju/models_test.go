@@ -16,6 +16,7 @@ import (
 
 // A fakeController has models, and records calls.
 type fakeController struct {
+	nodes  []entity.ControllerNode
 	calls  []string
 	models []entity.ModelInfo
 	err    error // of every change
@@ -28,6 +29,7 @@ type fakeController struct {
 	reads     int           // of the list of models
 	leftovers []entity.Leftover
 	binaries  entity.ControllerBinaries
+	next      []entity.ControllerBinaries // what binaries becomes each time it is read
 }
 
 // WatchModel fires at once, and after each call of Models with another change to follow.
@@ -90,8 +92,14 @@ func (f *fakeController) ModelInfo(_ context.Context, uuid string) (entity.Model
 	return entity.ModelInfo{}, entity.Errorf(entity.Unauthorized, "permission denied")
 }
 
-func (f *fakeController) CreateModel(_ context.Context, name string, config map[string]string) (client.Model, error) {
-	f.calls = append(f.calls, strings.TrimSpace("CreateModel "+name+" "+strings.TrimPrefix(fmt.Sprint(config), "map[]")))
+func (f *fakeController) CreateModel(
+	_ context.Context, name string, at client.ModelPlace, config map[string]string,
+) (client.Model, error) {
+	call := "CreateModel " + name
+	if at != (client.ModelPlace{}) {
+		call += fmt.Sprint(" ", at)
+	}
+	f.calls = append(f.calls, strings.TrimSpace(call+" "+strings.TrimPrefix(fmt.Sprint(config), "map[]")))
 	if f.err == nil {
 		f.add("admin", name)
 	}
@@ -137,8 +145,8 @@ func TestAddModel(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 	for line, want := range map[string]string{
-		"add-model":     "ERROR no model specified\n",
-		"add-model a b": "ERROR unrecognized args: [\"b\"]\n",
+		"add-model":       "ERROR no model specified\n",
+		"add-model a b c": "ERROR unrecognized args: [\"b\" \"c\"]\n",
 		"add-model Big": "ERROR \"Big\" is not a valid name: model names may only contain lowercase " +
 			"letters, digits and hyphens\n",
 		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",

@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"juju/cmd/juju/commands"
 )
 
 // The shell of debug-hooks, in a process of its own whose terminal the test plays.
@@ -23,7 +25,7 @@ func TestShellInTerminal(t *testing.T) {
 	if os.Getenv("JUJU_TEST_SHELL") == "" {
 		return // it is run by TestDebugHooksShell
 	}
-	s := newSession()
+	s := commands.NewSession()
 	code, err := ssh.Shell(s).Run(t.Context(), t.TempDir(), os.Environ())
 	if err != nil || !s.InTerminal || !s.OutTerminal {
 		t.Error(err, s.InTerminal, s.OutTerminal)

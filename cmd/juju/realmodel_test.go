@@ -22,6 +22,7 @@ import (
 // agents.
 type realUser struct {
 	*user
+	real     *controller.Controller
 	model    *state.State // that the commands are about
 	newModel func(name string)
 	info     client.Info
@@ -33,7 +34,7 @@ func newRealUser(t *testing.T) *realUser {
 	t.Helper()
 	r := &realUser{user: newUser(t)}
 	ctrl, model := statetest.Controller(t)
-	r.model = model
+	r.real, r.model = ctrl, model
 	r.newModel = func(name string) {
 		t.Helper()
 		var err error

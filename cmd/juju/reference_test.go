@@ -2,15 +2,15 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"juju/cmd/juju/commands"
 )
 
 var update = flag.Bool("update", false, "generate doc/cli.md")
@@ -19,7 +19,9 @@ var update = flag.Bool("update", false, "generate doc/cli.md")
 func TestReference(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "doc", "cli.md")
-	want := reference(newRoot(newUser(t).session))
+	u := newUser(t)
+	u.types("documentation")
+	want := u.out.String()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -34,103 +36,11 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// reference writes the help of every command as one page.
-func reference(root *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString("# The command line\n\nThe help of every command of `juju`. " +
-		"This page is generated: `go test ./cmd/juju -update`.\n")
-	fmt.Fprintf(&b, "\n%s\n", root.Long)
-	b.WriteString(`
-Exit codes: 0 success, 1 failure, 2 invalid command line. An error is a line on standard error that starts with ERROR,
-often followed by a hint about what to do next. Standard output has only results.
-
-| variable | |
-|---|---|
-| ` + "`JUJU_DATA`" + ` | the directory of juju's data and of the local cloud; ` + "`~/.local/share/juju`" + ` by default |
-| ` + "`JUJU_MODEL`" + ` | the model to use, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` overrides it |
-| ` + "`JUJU_CONTROLLER`" + ` | the controller to use, and its selected model |
-| ` + "`JUJU_REPOSITORY`" + ` | the local repository of charms; ` + "`--repository`" + ` overrides it |
-| ` + "`NO_COLOR`" + ` | if set, output has no colors |
-`)
-	for _, group := range root.Groups() {
-		fmt.Fprintf(&b, "\n%s ", group.Title)
-		first := true
-		for _, cmd := range root.Commands() {
-			if cmd.GroupID == group.ID {
-				if !first {
-					b.WriteString(", ")
-				}
-				first = false
-				fmt.Fprintf(&b, "[%s](#%s)", cmd.Name(), cmd.Name())
-			}
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\nFlags of all commands:\n\n")
-	flags(&b, root.PersistentFlags())
-	for _, cmd := range root.Commands() {
-		if cmd.Hidden {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n    juju %s\n", cmd.Name(), cmd.Short, cmd.Use)
-		if len(cmd.Aliases) > 0 {
-			fmt.Fprintf(&b, "\nAlso known as: `%s`.\n", strings.Join(cmd.Aliases, "`, `"))
-		}
-		fmt.Fprintf(&b, "\n%s\n", cmd.Long)
-		if cmd.LocalNonPersistentFlags().HasAvailableFlags() {
-			b.WriteString("\n")
-			flags(&b, cmd.LocalNonPersistentFlags())
-		}
-		var examples []string
-		for _, line := range strings.Split(cmd.Example, "\n") {
-			examples = append(examples, "    "+strings.TrimSpace(line))
-		}
-		fmt.Fprintf(&b, "\nExamples:\n\n%s\n", strings.Join(examples, "\n"))
-		if related := related(cmd); len(related) > 0 {
-			for i, name := range related {
-				related[i] = fmt.Sprintf("[%s](#%[1]s)", name)
-			}
-			fmt.Fprintf(&b, "\nSee also: %s\n", strings.Join(related, ", "))
-		}
-	}
-	return b.String()
-}
-
-// related returns the commands that the help of a command refers to under "See also".
-func related(cmd *cobra.Command) []string {
-	names := cmd.Annotations["see also"]
-	if names == "" {
-		return nil
-	}
-	return strings.Split(names, ", ")
-}
-
-// flags writes a table of flags.
-func flags(b *strings.Builder, set *pflag.FlagSet) {
-	b.WriteString("| flag | default | |\n|---|---|---|\n")
-	set.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		name := "`--" + f.Name + "`"
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
-		}
-		value := f.DefValue
-		_, usage := pflag.UnquoteUsage(f)
-		switch value {
-		case "false", "[]", "0s":
-			value = ""
-		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, usage)
-	})
-}
-
 // Every command has help, with examples that it accepts.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	root := newRoot(u.session)
+	root := commands.New(u.session)
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Hidden {
@@ -147,7 +57,7 @@ func TestHelp(t *testing.T) {
 				}
 			}
 		}
-		names := related(cmd)
+		names := strings.FieldsFunc(cmd.Annotations["see also"], func(c rune) bool { return c == ',' || c == ' ' })
 		if len(names) == 0 && cmd.Name() != "help" {
 			t.Errorf("juju %s names no related command: give it Annotations: seeAlso(…)", cmd.Name())
 		}

@@ -26,12 +26,14 @@ import (
 	"juju/agent/host/process"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
+	"juju/state/entity"
 )
 
 // Scripts in testdata:
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
 //	system/   the whole system, by the binaries that `make build` makes
+//	network/  as system/, about the network: system/ is full
 //	libraries/ as system/, with charms on libraries of others; see TestCharmLibraries
 //
 // Besides testscript's own commands there are
@@ -39,9 +41,10 @@ import (
 //	exits CODE COMMAND...    the command ends with that exit code
 //	says UNIT PATTERN...     waits until the message of the unit's status matches
 //	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
-//	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
+//	kill-9 WHAT...           kills keeper, controller, machine N, unit NAME, or node N: a controller of enable-ha
+//	signal SIGNAL WHAT...    sends a signal to these: STOP or CONT
 //	alive WHAT...            waits until those run; with ! until they don't
-//	build VERSION DIR        builds all binaries with another version
+//	build VERSION DIR [FILE] builds all binaries with another version, and with a file more in state/controller
 //	nothing-left             there is no process and no file of juju's
 //	filled FILE              waits until something is in the file
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
@@ -78,18 +81,28 @@ func TestScripts(t *testing.T) {
 // scriptBound is how long a script waits for a condition.
 const scriptBound = 3 * time.Minute
 
-func TestSystem(t *testing.T) { runSystem(t, "system", func(*testscript.Env) {}) }
+func TestSystem(t *testing.T) {
+	runSystem(t, func(*testscript.Env) {}, "system", "clouds", "network", "upgrades")
+}
 
-// runSystem runs the scripts of a folder in testdata; more sets more variables.
-func runSystem(t *testing.T, folder string, more func(*testscript.Env)) {
+// runSystem runs the scripts of folders in testdata; more sets more variables.
+func runSystem(t *testing.T, more func(*testscript.Env), folders ...string) {
 	t.Helper()
+	var files []string
+	for _, folder := range folders {
+		found, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("there are no scripts in %s: %v", folder, err)
+		}
+		files = append(files, found...)
+	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin, charms := buildSystem(t, root)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", folder), RequireExplicitExec: true, RequireUniqueNames: true,
+		Files: files, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
 			env.Setenv("JUJU_DATA", data)
@@ -107,12 +120,15 @@ func runSystem(t *testing.T, folder string, more func(*testscript.Env)) {
 				sweep(t, bin, data)
 				sweep(t, bin, filepath.Join(env.WorkDir, "clone", ".demo"))
 			})
+			env.Defer(func() { explain(env.T(), bin, data) })
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "soak":
 				return os.Getenv("JUJU_SOAK") != "", nil
+			case "ubuntu":
+				return entity.BaseOf(local.HostSeries()).Name == "ubuntu", nil
 			case "namespaces":
 			default:
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -179,14 +195,24 @@ func build(ctx context.Context, root, output string, packages []string, flags ..
 // scriptBuild builds all binaries with another version, as if from commit c0ffee.
 func scriptBuild(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
-	if len(args) != 2 {
-		ts.Fatalf("usage: build VERSION DIR")
+	if len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: build VERSION DIR [FILE]")
 	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	ts.Check(err)
+	// Without symbols, binaries are linked in half the time, and the archive of them is half as large.
+	flags := []string{"-ldflags", "-s -w -X juju/agent.commit=c0ffee -X juju/agent.Version=" + args[0]}
+	if len(args) == 3 {
+		text, err := json.Marshal(map[string]map[string]string{"Replace": {
+			filepath.Join(root, "state", "controller", "added.go"): ts.MkAbs(args[2])}})
+		ts.Check(err)
+		overlay := ts.MkAbs("overlay.json")
+		ts.Check(os.WriteFile(overlay, text, 0o600))
+		flags = append(flags, "-overlay", overlay)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	ts.Check(build(ctx, root, args[1]+"/", binaryPackages, "-ldflags", "-X juju/agent.commit=c0ffee -X juju/agent.Version="+args[0]))
+	ts.Check(build(ctx, root, args[1]+"/", binaryPackages, flags...))
 }
 
 // look reads all sources, so that go test does not use a cached result when one of them has
@@ -201,6 +227,22 @@ func look(t testing.TB, root string) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// explain prints the last that the controllers of a failed script say, before it is swept away.
+func explain(t testscript.T, bin, data string) {
+	if one, ok := t.(interface{ Failed() bool }); !ok || !one.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scriptBound)
+	defer cancel()
+	for _, args := range [][]string{{"status"}, {"status", "-m", "controller"}, {"debug-log", "--no-tail", "-n", "40"},
+		{"debug-log", "--no-tail", "-n", "80", "-m", "controller"}} {
+		cmd := exec.CommandContext(ctx, filepath.Join(bin, "juju"), args...)
+		cmd.Env = append(os.Environ(), "JUJU_DATA="+data)
+		text, err := cmd.CombinedOutput()
+		t.Log(fmt.Sprintf("juju %s: %v\n%s", strings.Join(args, " "), err, text))
 	}
 }
 
@@ -249,6 +291,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"post":         scriptPost,
 	"says":         scriptSays,
 	"kill-9":       scriptKill,
+	"signal":       scriptSignal,
 	"alive":        scriptAlive,
 	"nothing-left": scriptNothingLeft,
 	"await-task":   scriptAwaitTask,
@@ -377,7 +420,13 @@ func holders(ts *testscript.TestScript) map[string]string {
 	fixed := func(name string) func(string) string { return func(string) string { return name } }
 	add(fixed("keeper"), filepath.Base(local.KeeperDir("x")))
 	add(fixed("controller"), filepath.Base(local.ControllerDir("x")))
-	add(func(dir string) string { return "machine " + strings.Split(filepath.Base(dir), "-")[1] }, "machines", "*",
+	add(func(dir string) string {
+		kind := "machine "
+		if _, err := os.Stat(filepath.Join(dir, local.ControllerConfigName)); err == nil {
+			kind = "node "
+		}
+		return kind + strings.Split(filepath.Base(dir), "-")[1]
+	}, "machines", "*",
 		"local-*", "agents", "machine-*")
 	add(func(dir string) string {
 		parts := strings.Split(filepath.Base(dir), "-")
@@ -391,7 +440,7 @@ func holdersOf(ts *testscript.TestScript, args []string) (dirs []string) {
 	all := holders(ts)
 	for i := 0; i < len(args); i++ {
 		what := args[i]
-		if what == "machine" || what == "unit" {
+		if what == "machine" || what == "unit" || what == "node" {
 			i++
 			what += " " + args[i]
 		}
@@ -423,6 +472,16 @@ func scriptProcess(ts *testscript.TestScript, neg bool, args []string) {
 			return strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), args[0])
 		})
 	})
+}
+
+func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	signals := map[string]syscall.Signal{"STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
+	for _, dir := range holdersOf(ts, args[1:]) {
+		p, err := process.Holder(dir)
+		ts.Check(err)
+		ts.Check(syscall.Kill(p.PID, signals[args[0]]))
+	}
 }
 
 func scriptKill(ts *testscript.TestScript, neg bool, args []string) {

@@ -97,7 +97,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 		t.Helper()
 		got = nil
 		u.types(strings.Fields(line)...)
-		text := strings.ReplaceAll(strings.Join(got, " "), dir, "DIR")
+		text := strings.NewReplacer(dir, "DIR", filepath.Dir(dir), "KEYS").Replace(strings.Join(got, " "))
 		if u.code != 0 || text != want {
 			t.Errorf("juju %s: code %d, %s\n%s, want\n%s", line, u.code, u.err.String(), text, want)
 		}
@@ -141,10 +141,10 @@ func TestSSHToOtherClouds(t *testing.T) {
 	words := func(words string) string { return strings.Replace(asRoot, "WORDS", words, 1) }
 	runs("debug-hooks web/0 install x", "ssh "+checked("web-0")+"-tt ubuntu@10.0.0.3 "+
 		words("debug-hooks /var/lib/juju web/0 install x"), of3)
-	if _, err := ssh.WithKeys(u.session, st, "lxd", "prod", nil); err != nil {
+	if _, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", nil); err != nil {
 		t.Fatal(err)
 	}
-	runs("ssh 3", "ssh "+checked("3")+"-i DIR/juju_id_ed25519 -T ubuntu@10.0.0.3", of3)
+	runs("ssh 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
 	for line, says := range map[string]string{
 		"ssh 5":                       "machine 5 has no address\n",
 		"ssh 6":                       "machine 6 has no address\n",
@@ -201,7 +201,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	st := u.store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := ssh.WithKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: given})
+		config, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,19 +221,34 @@ func TestKeysOfTheCreator(t *testing.T) {
 	if got := comments(bobKey + "\n" + aliceKey); got != "bob alice@laptop juju-client-key" {
 		t.Errorf("with others: %s", got)
 	}
-	for name, mode := range map[string]os.FileMode{"": 0o700, "juju_id_ed25519": 0o600} {
-		if info, err := os.Stat(filepath.Join(filepath.Join(st.Dir(), "ssh", "prod"), name)); err != nil || info.Mode().Perm() != mode {
+	for name, mode := range map[string]os.FileMode{"": 0o700, "juju_id_rsa": 0o600} {
+		if info, err := os.Stat(filepath.Join(st.Dir(), "ssh", name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%q is %v (%v)", name, info.Mode(), err)
 		}
 	}
-	if config, err := ssh.WithKeys(u.session, st, "local", "prod", nil); err != nil || len(config) != 0 {
+	private, err := os.ReadFile(filepath.Join(st.Dir(), "ssh", "juju_id_rsa"))
+	if err != nil || !strings.HasPrefix(string(private), "-----BEGIN RSA PRIVATE KEY-----\n") { // libjuju reads no other
+		t.Errorf("the private key is %.40q (%v)", private, err)
+	}
+	public, err := ssh.MakeKey(t.Context(), st)
+	if err != nil || !strings.HasPrefix(public, "ssh-rsa ") {
+		t.Errorf("the public key is %q (%v)", public, err)
+	}
+	// After a crash there is no public key; then it is made of the private one.
+	if err := os.Remove(filepath.Join(st.Dir(), "ssh", "juju_id_rsa.pub")); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ssh.MakeKey(t.Context(), st); err != nil || again != public {
+		t.Errorf("after a crash the public key is %q (%v)", again, err)
+	}
+	if config, err := ssh.WithKeys(t.Context(), u.session, st, "local", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := ssh.WithKeys(u.session, st, "lxd", "prod", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
+	if _, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
 	u.types("unregister", "prod", "-y")
-	if _, err := os.Stat(filepath.Dir(filepath.Join(st.Dir(), "ssh", "prod"))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(st.Dir(), "ssh")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key is left: %v", err)
 	}
 }

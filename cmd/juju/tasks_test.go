@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -142,6 +145,73 @@ func TestCancelTasks(t *testing.T) {
 	u.fake.errs = []error{entity.Errorf(entity.NotFound, "task %q not found", "999")}
 	u.types("cancel-task", "999")
 	u.sees(1, "", "ERROR task \"999\" not found\nTo list unfinished tasks: juju operations --status pending,running\n")
+}
+
+// As in Juju 3, run runs an action and exec a command. Both wait, and print results by unit.
+func TestRunAndExecOfJuju3(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted,
+		Results: []byte(`{"return-code":0,"size":"3G"}`)}}
+	const done = `{"web/0":{"id":"2","results":{"return-code":0,"size":"3G"},"status":"completed","unit":"web/0"}}` + "\n"
+	const queued = "Running operation 1 with 1 task\n  - task 2 on unit-web-0\n"
+	u.types("run", "web/0", "go", "--format", "json", "--wait", "30s", "level=9")
+	u.sees(0, done, queued)
+	u.asked(`EnqueueActions go {"level":9} [web/0]`, "Operation 1")
+	u.types("run", "--format", "json", "web/leader", "go")
+	u.sees(0, done, queued)
+	u.types("run", "web/0", "go")
+	u.sees(0, "size: 3G\n", queued)
+	u.types("run", "-q", "web/0", "go")
+	u.sees(0, "size: 3G\n", "")
+	u.types("exec", "--format", "json", "--unit", "web/0", "--", "ls", "-l")
+	u.sees(0, done, "")
+	const failed = "ERROR the following task failed:\n  - id \"2\" with status failed\nTo see why: juju show-task 2\n"
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskFailed, Message: "no\nspace"}}
+	u.types("run", "web/0", "go")
+	u.sees(1, "Action id 2 failed: no\\nspace\n", queued+failed)
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted,
+		Results: []byte(`{"return-code":3,"stdout":"x\n","stderr":"y\n"}`)}}
+	u.types("exec", "--unit", "web/0", "x")
+	u.sees(1, "x\n", "y\n"+strings.Replace(failed, "status failed", "return code 3", 1))
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskRunning}}
+	u.types("exec", "--unit", "web/0", "--wait", "1ms", "x")
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR timed out waiting for results from: unit web/0\n") {
+		t.Errorf("exit code %d, said %s", u.code, u.err.String())
+	}
+	for line, want := range map[string]string{
+		"run --unit web/0 --wait 1s x": "--wait is for actions: a command is waited for up to --timeout, unless --background is given",
+		"exec --unit web/0 --wait -1s": "no commands specified",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+want+"\n") {
+			t.Errorf("juju %s: exit code %d, said %s", line, u.code, u.err.String())
+		}
+	}
+}
+
+// juju run prints what its actions log, once, and an interrupt names what goes on.
+func TestRunFollowsItsActions(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted,
+		Log: []entity.TaskMessage{{At: at, Message: "half"}, {At: at, Message: "done"}}},
+		{ID: "3", Receiver: "web/1", Status: entity.TaskCompleted, Log: []entity.TaskMessage{{At: at, Message: "\x1b[1mhalf"}}}}
+	u.types("run", "web/0", "web/1", "go")
+	const want = "Running operation 1 with 2 tasks\n  - task 2 on unit-web-0\n  - task 3 on unit-web-1\n" +
+		"03:04:05 web/0: half\n03:04:05 web/0: done\n03:04:05 web/1: \\x1b[1mhalf\n"
+	if u.code != 0 || u.err.String() != want {
+		t.Errorf("exit code %d, said\n%swant\n%s", u.code, u.err.String(), want)
+	}
+	u.fake.tasks[1].Status = entity.TaskRunning
+	ctx, cancel := context.WithCancel(t.Context())
+	u.session.Stderr = display.NewWriter(io.MultiWriter(&u.err, &interrupter{cancel: cancel}))
+	u.typesUntil(ctx, "run", "web/0", "web/1", "go")
+	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR interrupted\nTask 3 is still running. "+
+		"To see the results later: juju show-operation 1; to cancel: juju cancel-task 3\n") {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	}
 }
 
 // The output and the exit code of one command are those of juju; several are a list.

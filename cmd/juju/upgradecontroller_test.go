@@ -7,15 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"juju/agent"
 	"juju/agent/binaries/pack"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
 func (f *fakeController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
-	return f.binaries, nil
+	now := f.binaries
+	if len(f.next) > 0 {
+		f.binaries, f.next = f.next[0], f.next[1:]
+	}
+	return now, nil
 }
 
 func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
@@ -60,13 +67,7 @@ func TestUpgradeModel(t *testing.T) {
 // The controller's own model belongs to the user who has bootstrapped. Any superuser upgrades it, and a
 // model of another user with a name like it is no controller.
 func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
-	binaries := t.TempDir()
-	for _, name := range pack.Names {
-		if err := os.WriteFile(filepath.Join(binaries, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", binaries)
+	installBinaries(t)
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "bob" })
 	u.ctrl.binaries.Version = "0.1.0"
@@ -105,6 +106,73 @@ func TestUpgradeControllerRefusals(t *testing.T) {
 		u.sees(2, "", "ERROR invalid version \"new\"\nFor usage: juju help "+name+"\n")
 		if len(u.ctrl.calls) > 0 {
 			t.Errorf("asked %q", u.ctrl.calls)
+		}
+	}
+}
+
+// installBinaries installs what a controller is upgraded to, and returns it.
+func installBinaries(t *testing.T) entity.Binaries {
+	dir := t.TempDir()
+	for _, name := range pack.Names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	sum, err := pack.WriteArchive(io.Discard, dir, pack.Names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entity.Binaries{Version: agent.Version, SHA256: sum}
+}
+
+// The upgrade of several controllers is followed until all have changed, or it is cancelled. One that was begun before is
+// followed too, from whichever controller.
+func TestUpgradeOfSeveralControllers(t *testing.T) {
+	want := installBinaries(t)
+	u := newUser(t)
+	u.ctrl.add("admin", "controller")
+	old := entity.Binaries{Version: "0.0.9"}
+	at := func(runs entity.Binaries, change func(*entity.ControllerUpgrade)) entity.ControllerBinaries {
+		upgrade := &entity.ControllerUpgrade{To: want}
+		change(upgrade)
+		return entity.ControllerBinaries{Binaries: runs, Upgrade: upgrade}
+	}
+	ended := func(up *entity.ControllerUpgrade) { up.Ended = time.Unix(1, 0) }
+	cancelled := at(old, func(up *entity.ControllerUpgrade) {
+		up.Ended, up.Cancelled = time.Unix(1, 0), "controller 1: no such luck"
+	})
+	going := at(want, func(up *entity.ControllerUpgrade) {
+		up.Turn, up.Changed = "0", []string{"1"}
+		up.Failed = []entity.ControllerUpgradeFailure{{Machine: "2", Error: "too full"}}
+	})
+	for name, test := range map[string]struct {
+		first entity.ControllerBinaries
+		next  []entity.ControllerBinaries
+		calls int
+		code  int
+		says  []string
+	}{
+		"it is cancelled": {entity.ControllerBinaries{Binaries: old}, []entity.ControllerBinaries{cancelled}, 1, 1, []string{
+			`ERROR cannot upgrade controller "prod" to 0.1.0: controller 1: no such luck`,
+			"It has reverted, and the upgrade of the others is cancelled."}},
+		"again": {cancelled, []entity.ControllerBinaries{going, at(old, ended), at(want, ended)}, 1, 0, []string{
+			`Controller "prod" is upgraded to 0.1.0`}},
+		"it goes on": {going, []entity.ControllerBinaries{going, at(want, ended)}, 1, 0, []string{
+			`Controller "prod" is upgraded to 0.1.0`}},
+		"another controller has other binaries": {entity.ControllerBinaries{Binaries: want, Mixed: true},
+			[]entity.ControllerBinaries{at(want, ended)}, 1, 0, []string{`Controller "prod" is upgraded to 0.1.0`}},
+		"all have them": {at(want, ended), nil, 0, 0, []string{"no upgrades available"}},
+	} {
+		u.ctrl.binaries, u.ctrl.next, u.ctrl.calls = test.first, test.next, nil
+		u.types("upgrade-controller")
+		for _, says := range test.says {
+			if !strings.Contains(u.err.String(), says) {
+				t.Errorf("%s: it says %q, not %q", name, u.err.String(), says)
+			}
+		}
+		if u.code != test.code || len(u.ctrl.calls) != test.calls {
+			t.Errorf("%s: exit code %d, asked %q", name, u.code, u.ctrl.calls)
 		}
 	}
 }

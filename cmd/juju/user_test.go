@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/commands"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 )
@@ -64,6 +65,12 @@ func (u *user) note(change func(*store.Contents)) {
 	}
 }
 
+// freeze makes the user's clock stand still, so that a slow machine shows no progress, and no time passes.
+func (u *user) freeze() {
+	now := time.Now()
+	u.session.Now = func() time.Time { return now }
+}
+
 // types runs a command line.
 func (u *user) types(args ...string) {
 	u.t.Helper()
@@ -78,11 +85,12 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	u.fake.mu.Unlock()
 	*u.session = cli.Session{Stdin: u.session.Stdin, Stdout: u.session.Stdout, Stderr: u.session.Stderr,
 		Width:       u.session.Width,
+		InTerminal:  u.session.InTerminal,
 		OutTerminal: u.session.OutTerminal, ErrTerminal: u.session.ErrTerminal,
 		Getenv: u.session.Getenv, Now: u.session.Now, ReachTimeout: u.session.ReachTimeout, PollInterval: u.session.PollInterval, Connect: u.session.Connect,
-		Exec:              u.session.Exec,
+		Exec: u.session.Exec, Embedded: u.session.Embedded,
 		ConnectController: u.session.ConnectController}
-	u.code = run(ctx, u.session, args)
+	u.code = commands.Run(ctx, u.session, args)
 	if again := doubled(u.err.String()); again != "" {
 		u.t.Errorf("%q says %q twice:\n%s", args, again, u.err.String())
 	}

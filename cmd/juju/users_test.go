@@ -109,6 +109,8 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "remove-user bob -y", asked: "RemoveUser bob", stdout: "User \"bob\" removed\n"},
 		{line: "grant bob superuser", asked: "grant bob superuser"},
 		{line: "grant bob write default", asked: "grant bob write [default-uuid]", stderr: bobsShell},
+		{line: "grant bob consume default.store eve/shared.db", asked: "grant bob consume [admin/default.store eve/shared.db]"},
+		{line: "remove-offer eve/shared.db --force", asked: "RemoveOffers with force after 1m0s [eve/shared.db]"},
 		{line: "revoke bob add-model", asked: "revoke bob add-model"},
 		{line: "grant bob read default", asked: "grant bob read [default-uuid]"},
 		{line: "revoke bob write eve/shared admin/default", asked: "revoke bob write [shared-uuid default-uuid]"},
@@ -122,17 +124,17 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "show-user", asked: "User admin",
 			stdout: "user-name: admin\naccess: login\ndate-created: just now\nlast-connection: never connected\n"},
 		{line: "show-user bob --format json --exact-time", asked: "User bob",
-			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01 12:00:00 +0000 UTC",` +
+			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01T12:00:00Z",` +
 				`"last-connection":"never connected"}` + "\n"},
 		{line: "users", asked: "Users false", stdout: "Controller: prod\n\n" +
 			"Name    Display name  Access     Date created  Last connection\n" +
 			"admin*                superuser  2026-02-27    3 hours ago\n" +
 			"bob     Bob Dobbs     login      1 minute ago  never connected\n"},
 		{line: "users --all --format json", asked: "Users true",
-			stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27","last-connection":"3 hours ago"},` +
-				`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago",` +
+			stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27T12:00:00Z","last-connection":"2026-03-01T09:00:00Z"},` +
+				`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"2026-03-01T11:59:00Z",` +
 				`"last-connection":"never connected"},` +
-				`{"user-name":"eve","access":"","date-created":"just now","last-connection":"never connected","disabled":true}]` +
+				`{"user-name":"eve","access":"","date-created":"2026-03-01T12:00:00Z","last-connection":"never connected","disabled":true}]` +
 				"\n"},
 		{line: "list-users default", asked: "ModelUsers default-uuid",
 			stdout: "Name    Display name  Access  Last connection\n" +

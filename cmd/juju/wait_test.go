@@ -419,3 +419,78 @@ func TestWaitWithHookRetry(t *testing.T) {
 		}
 	})
 }
+
+// A wait for a service that is upgraded in batches ends with the upgrade, or when that stops; the error of a unit stops
+// the upgrade, but only after a while.
+func TestWaitForARollout(t *testing.T) { synctest.Test(t, testWaitForARollout) }
+
+func testWaitForARollout(t *testing.T) {
+	u := newUser(t)
+	at := func(words string, r *entity.Rollout, held ...int) *entity.ModelStatus {
+		m := waittest.Model(words)
+		m.Services[0].Rollout = r
+		for _, i := range held {
+			m.Services[0].Units[i].CharmURL, m.Services[0].Units[i].Turned = "local:jammy/web-0", i == 0
+		}
+		return m
+	}
+	goes, stopped := &entity.Rollout{Former: "local:jammy/web-0", Batch: 1}, &entity.Rollout{Former: "local:jammy/web-0", Stopped: "why"}
+	u.fake.statuses = []*entity.ModelStatus{at("web/0=active web/1=active", goes, 0, 1), at("web/0=error web/1=active", goes, 1),
+		at("web/0=active web/1=active", goes), at("web/0=active web/1=active", nil)}
+	u.types("wait-for", "web")
+	u.sees(0, "", "Waiting for web/0 (charm upgrade pending), web/1 (keeps its charm until its turn), web (being upgraded in batches)\n")
+	u.asked("Status", "Status", "Status", "Status")
+	u.fake.statuses = []*entity.ModelStatus{at("web/0=error web/1=active", goes, 1), at("web/0=error web/1=active", stopped, 1)}
+	u.types("upgrade-charm", "web", "--resume", "--wait", "-q")
+	u.sees(1, "", "ERROR the upgrade of service web has stopped: why\nTo continue once its cause is fixed: juju upgrade-charm web "+
+		"--resume; go back to charm local:jammy/web-0: juju upgrade-charm web --revert\n")
+	u.types("wait-for", "web/1") // it is held back
+	u.sees(0, "", "")
+}
+
+func TestWaitForQuery(t *testing.T) { synctest.Test(t, testWaitForQuery) }
+
+// A query is awaited of what is not there yet, and after a failed hook too.
+func testWaitForQuery(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("store/0=active"), waittest.Model("web/0=active")}
+	u.types("wait-for", "unit", "web/0", "--query", `workload-status=="active"`)
+	u.sees(0, "", "Waiting for unit web/0 (there is none yet)\n")
+	u.asked("Status", "Status")
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=error"), waittest.Model("web/0=active")}
+	u.types("wait-for", "unit", "web/0", "--query", `workload-status=="active"`)
+	u.sees(0, "", "Waiting for web/0 (workload-status is \"error\")\n")
+	u.asked("Status", "Status")
+
+	// What it is about is told by its name, if not by a word before it.
+	for _, line := range []string{`web/0 application=="web"`, `web len(units)==1`, `application web name=="web"`, `service web name=="web"`,
+		`model default name=="default"`} {
+		args := strings.Fields(line)
+		u.types(append([]string{"wait-for", "--query", args[len(args)-1]}, args[:len(args)-1]...)...)
+		u.sees(0, "", "")
+		u.asked("Status")
+	}
+	u.types("wait-for", "model", "--query", "forEach(units, u => u.leader)", "--timeout", "5s", "-q")
+	u.sees(1, "", "ERROR gave up after 5s: still waiting for model default (web/0: leader is false)\n"+
+		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
+	u.asked("Status", "Status")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	u.typesUntil(ctx, "wait-for", "web", "--query", "name=='x'", "-q")
+	u.sees(1, "", "ERROR interrupted\nThe changes continue, and nothing is undone. "+
+		"To check them: juju status; to wait again: juju wait-for web --query 'name=='\\''x'\\'''\n")
+	u.asked("Status", "Status")
+
+	for line, want := range map[string]string{
+		"web --query leader":                 "--query: at character 1: no application has \"leader\"; each has ",
+		"web/0 web/1 --query leader":         "--query is about one service, unit or machine, or about the model\n",
+		"web --query exposed --gone":         "--query says all: --gone and --status can't be given with it\n",
+		"web --query exposed --status error": "--query says all: --gone and --status can't be given with it\n",
+	} {
+		u.types(append([]string{"wait-for"}, strings.Fields(line)...)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+want) {
+			t.Errorf("wait-for %s: %d, %s", line, u.code, u.err.String())
+		}
+		u.asked()
+	}
+}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,16 +43,25 @@ controller as JSON. It does not run the controller. juju bootstrap calls it.`,
 
 // restoreCommand creates a controller from a backup, for `juju restore-backup`.
 func restoreCommand() *cobra.Command {
-	var dir, user string
+	var dir string
 	cmd := &cobra.Command{
 		Use:   "restore --dir DIR",
 		Short: "Create a controller from a backup (used by juju restore-backup)",
-		Long: `Create a controller in a directory from a backup, which it reads from standard input,
-decrypted. It prints what clients need to reach the controller as JSON. It does not run the
-controller. juju restore-backup calls it.`,
+		Long: `Create a controller in a directory from a backup. It reads its parameters, as JSON in one
+line, and then the backup, decrypted, from standard input. It prints what clients need to
+reach the controller as JSON. It does not run the controller. juju restore-backup calls it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			made, err := controller.Restore(cmd.Context(), dir, cmd.InOrStdin(), user, controller.Options{})
+			var p controller.RestoreParams
+			in := bufio.NewReader(cmd.InOrStdin())
+			line, err := in.ReadBytes('\n')
+			if err == nil {
+				err = json.Unmarshal(line, &p)
+			}
+			if err != nil {
+				return fmt.Errorf("cannot read the parameters: %w", err)
+			}
+			made, err := controller.Restore(cmd.Context(), dir, in, p, controller.Options{})
 			if err != nil {
 				return err
 			}
@@ -57,7 +69,6 @@ controller. juju restore-backup calls it.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
-	cmd.Flags().StringVar(&user, "reset-password", "", "give this `USER` a new password, and print it as well")
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
 }
@@ -66,26 +77,28 @@ const dirUsage = "the directory of the controller's cloud; the controller's file
 
 // controllerCommand runs a controller.
 func controllerCommand() *cobra.Command {
-	var dir string
+	var dir, node string
 	cmd := &cobra.Command{
-		Use:   "controller --dir DIR",
+		Use:   "controller --dir DIR [--node DIR]",
 		Short: "Run the controller in a directory (started by its keeper)",
 		Long: `Run the controller in a directory until it is interrupted: its API server, its workers and,
 unless it uses a MongoDB, its store. Its keeper, a process that juju starts, calls it,
 and calls it again when it has died.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := controller.Enter(dir); err != nil {
+			if err := controller.Enter(dir, node, true); err != nil {
 				return err
 			}
-			if err := controller.StartLog(dir); err != nil {
+			if err := controller.StartLog(dir, node); err != nil {
 				return err
 			}
 			controller.LimitMemory(os.DirFS("/"))
-			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog})
+			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog, Node: node,
+				CommandLine: []string{ownProgram, commandLineName}})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
+	cmd.Flags().StringVar(&node, "node", "", "the controller's own `DIR`, for one that enable-ha has added")
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
 }
@@ -107,7 +120,38 @@ func removeStoreCommand() *cobra.Command {
 		Long: `Remove the databases of a controller from the MongoDB that its directory names. Databases
 of other controllers stay. juju destroy-environment calls it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return controller.RemoveStore(cmd.Context(), dir) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := controller.Enter(dir, "", false); err != nil {
+				return err
+			}
+			return controller.RemoveStore(cmd.Context(), dir)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
+	must(cmd.MarkFlagRequired("dir"))
+	return cmd
+}
+
+// migrateStoreCommand moves a controller's store, for `juju migrate-store`. It reads the URL from standard input, because it
+// may include a password.
+func migrateStoreCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "migrate-store --dir DIR",
+		Short: "Move a controller's store (used by juju migrate-store)",
+		Long: `Move the store of a controller that is not running to the MongoDB whose URL is on standard
+input or, if there is none, to the embedded store. juju migrate-store calls it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := controller.Enter(dir, "", false); err != nil {
+				return err
+			}
+			url, err := io.ReadAll(cmd.InOrStdin())
+			if err != nil {
+				return fmt.Errorf("cannot read the URL: %w", err)
+			}
+			return controller.MigrateStore(cmd.Context(), dir, strings.TrimSpace(string(url)), controller.Options{})
+		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
 	must(cmd.MarkFlagRequired("dir"))

@@ -3,6 +3,7 @@
 //	jujud bootstrap      make a controller (for juju bootstrap)
 //	jujud controller     run it (for its keeper)
 //	jujud remove-store   remove what it has in a MongoDB (for juju destroy-environment)
+//	jujud migrate-store  move its store to a MongoDB, or back (for juju migrate-store)
 //	jujud mongod         serve the embedded store on a loopback port
 //	jujud mongo-proxy    serve a MongoDB of today to clients that speak as mgo does
 //

@@ -150,13 +150,17 @@ func (m mutant) tried(ctx context.Context, tests []test) (covered, noticed bool)
 	return covered, false
 }
 
+// memory is how many bytes a test process may use: a mutant may never stop allocating.
+const memory = 3 << 30
+
 // run runs tests of the test's package in short mode, with one mutant active unless that is "".
 func (t test) run(
 	ctx context.Context, binary, mutant string, bound time.Duration, names []string, args ...string,
 ) (ok bool, out string) {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append(args, "-test.short", "-test.failfast",
+	limited := append([]string{"-c", "ulimit -d " + strconv.Itoa(memory/1024) + ` && exec "$0" "$@"`, binary}, args...)
+	cmd := exec.CommandContext(ctx, "sh", append(limited, "-test.short", "-test.failfast",
 		"-test.run", "^("+strings.Join(names, "|")+")$", "-test.timeout", bound.String())...)
 	cmd.Dir = t.dir
 	cmd.Env = append(os.Environ(), "MUTANT="+mutant)

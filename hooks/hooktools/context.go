@@ -47,6 +47,7 @@ type unitContext interface {
 	// Config returns all options of the charm; those without a value are nil. Callers must not modify the map.
 	Config(ctx context.Context) (map[string]any, error)
 	GoalState(ctx context.Context) (entity.GoalState, error)
+	CloudSpec(ctx context.Context) (entity.CloudSpec, error)
 	// Resource returns the path of a resource's file, which it fetches if needed.
 	Resource(ctx context.Context, name string) (path string, err error)
 }
@@ -97,10 +98,11 @@ type statusContext interface {
 
 // A portContext gives access to the unit's ports.
 type portContext interface {
-	OpenPorts(ctx context.Context, ports entity.PortRange) error
-	ClosePorts(ctx context.Context, ports entity.PortRange) error
+	// OpenPorts opens ports for some endpoints, or for all if there are none. ClosePorts closes them in the same way.
+	OpenPorts(ctx context.Context, ports entity.EndpointPorts) error
+	ClosePorts(ctx context.Context, ports entity.EndpointPorts) error
 	// OpenedPorts returns the open ports including the hook's changes, sorted.
-	OpenedPorts(ctx context.Context) ([]entity.PortRange, error)
+	OpenedPorts(ctx context.Context) ([]entity.EndpointPorts, error)
 }
 
 // A storageContext gives access to the unit's storage.

@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -65,6 +66,39 @@ func (t *goalState) run(ctx context.Context, run *toolRun) error {
 		relations[endpoint] = shown(goals)
 	}
 	return t.out.write(run, map[string]any{"units": shown(goal.Units), "relations": relations})
+}
+
+var credentialGetInfo = commandInfo{
+	purpose: "Print the credential of the cloud.",
+	details: `Print how to use the cloud: its type, endpoint and credential. It fails unless a user
+trusts the service: juju trust SERVICE. On the cloud local, and on an LXD that is
+reached by a socket, no credential is needed, and its auth-type is "empty".
+`,
+	examples: []string{"credential-get", "credential-get --format json"},
+	make:     func() command { return &credentialGet{} },
+}
+
+type credentialGet struct{ out outputFlags }
+
+func (t *credentialGet) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *credentialGet) init(_ Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+func (t *credentialGet) run(ctx context.Context, run *toolRun) error {
+	spec, err := run.hook.CloudSpec(ctx)
+	if errors.Is(err, entity.Unauthorized) {
+		return entity.WithHint(fmt.Errorf("cannot access cloud credentials: permission denied"),
+			"the service is not trusted with them; a user can trust it: juju trust %s", entity.UnitService(run.hook.UnitName()))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot access cloud credentials: %w", err)
+	}
+	return t.out.write(run, spec)
 }
 
 var relationModelGetInfo = commandInfo{

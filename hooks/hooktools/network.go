@@ -20,7 +20,8 @@ var networkGetInfo = commandInfo{
 options, print all that is known: the interfaces and addresses to listen on
 (bind-addresses), the addresses to tell others (ingress-addresses), and where
 connections to others come from (egress-subnets). With one option, print that
-alone; with several, a map. A machine has one network, which every binding gets.
+alone; with several, a map. A binding to a space gets the machine's address there, and
+others its preferred address.
 `,
 	examples: []string{"network-get db --ingress-address", "network-get db --format json"},
 	make:     func() command { return &networkGet{} },
@@ -103,7 +104,13 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 		return fmt.Errorf("no network config found for binding %q: unit %q has no address yet", t.binding,
 			run.hook.UnitName())
 	}
-	info := networkOf(unit.PrivateAddress)
+	address := unit.PrivateAddress
+	if bound, ok := unit.Bound[t.binding]; ok && bound.Address == "" {
+		return fmt.Errorf("no network config found for binding %q: the machine has no address in space %q", t.binding, bound.Space)
+	} else if ok {
+		address = bound.Address
+	}
+	info := networkOf(address)
 	values := map[string]any{}
 	if t.bind || t.primary {
 		values["bind-address"] = info.BindAddresses[0].Addresses[0].Address
@@ -162,25 +169,7 @@ func interfaceOf(ip netip.Addr) (name, mac, cidr string) {
 	return "", "", ""
 }
 
-// checkBindings returns an error unless all names are endpoints of the charm.
-func checkBindings(hook Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	meta, err := hook.CharmMeta()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !isBinding(meta, name) {
-			return fmt.Errorf("endpoint %q not found", name)
-		}
-	}
-	return nil
-}
-
 // isBinding reports whether a charm has an endpoint or an extra binding of this name.
 func isBinding(meta *charm.Meta, name string) bool {
-	_, isRelation := meta.Relations()[name]
-	return isRelation || slices.Contains(meta.ExtraBindings, name) || name == charm.ImplicitRelation().Name
+	return slices.Contains(meta.Endpoints(), name) || name == charm.ImplicitRelation().Name
 }

@@ -1,8 +1,10 @@
 package hooktools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,9 +18,13 @@ var openPortInfo = commandInfo{
 	details: `The protocol is tcp unless given. The ports can be reached from outside once the
 hook has succeeded and the service is exposed. A port that another unit of the
 machine has opened is refused.
+
+With --endpoints, the ports are open for these endpoints of the charm, and for those
+that earlier calls have named; else for all. It matters where a user exposes some of
+the endpoints, or different ones to different networks.
 `,
-	examples: []string{"open-port 443", "open-port 9000-9010/udp"},
-	make:     func() command { return &changePort{done: "opened", change: Context.OpenPorts} },
+	examples: []string{"open-port 443", "open-port 9000-9010/udp", "open-port 8443 --endpoints admin,db"},
+	make:     func() command { return &changePort{verb: "open", change: Context.OpenPorts} },
 }
 
 var closePortInfo = commandInfo{
@@ -26,21 +32,22 @@ var closePortInfo = commandInfo{
 	purpose: "Close a port or a range of ports.",
 	details: `A range must be given as open-port opened it. The ports are closed once the hook
 has succeeded.
+
+With --endpoints, the ports are closed for these endpoints only. Ports that are open
+for all endpoints then stay open for the charm's others.
 `,
-	examples: []string{"close-port 443", "close-port 9000-9010/udp"},
-	make:     func() command { return &changePort{done: "closed", change: Context.ClosePorts} },
+	examples: []string{"close-port 443", "close-port 9000-9010/udp", "close-port 8443 --endpoints admin"},
+	make:     func() command { return &changePort{verb: "close", change: Context.ClosePorts} },
 }
 
 type changePort struct {
-	done      string
-	change    func(Context, context.Context, entity.PortRange) error
-	ports     entity.PortRange
-	endpoints []string
+	verb   string
+	change func(Context, context.Context, entity.EndpointPorts) error
+	ports  entity.EndpointPorts
 }
 
 func (t *changePort) flags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&t.endpoints, "endpoints", nil,
-		"`endpoints` that the ports are for; with a warning, it counts for all")
+	flags.StringSliceVar(&t.ports.Endpoints, "endpoints", nil, "`endpoints` to "+t.verb+" the ports for, separated by commas; all by default")
 	addIgnoredFormat(flags)
 }
 
@@ -48,22 +55,25 @@ func (t *changePort) init(hook Context, args []string) (err error) {
 	if len(args) == 0 {
 		return fmt.Errorf("no port or range specified")
 	}
-	if t.ports, err = entity.ParsePortRange(args[0]); err != nil {
+	if t.ports.PortRange, err = entity.ParsePortRange(args[0]); err != nil {
 		return err
 	}
 	return checkEmpty(args[1:])
 }
 
 func (t *changePort) run(ctx context.Context, run *toolRun) error {
-	if err := checkBindings(run.hook, t.endpoints); err != nil {
-		return err
+	if len(t.ports.Endpoints) > 0 {
+		meta, err := run.hook.CharmMeta()
+		if err != nil {
+			return err
+		}
+		for _, name := range t.ports.Endpoints {
+			if !slices.Contains(meta.Endpoints(), name) {
+				return fmt.Errorf("endpoint %q not found", name)
+			}
+		}
 	}
-	err := t.change(run.hook, ctx, t.ports)
-	if err == nil && len(t.endpoints) > 0 {
-		run.hook.Warn(fmt.Sprintf("%v is %s for all endpoints, not only for %s: a service is exposed as a whole",
-			t.ports, t.done, strings.Join(t.endpoints, ", ")))
-	}
-	return err
+	return t.change(run.hook, ctx, t.ports)
 }
 
 var openedPortsInfo = commandInfo{
@@ -80,7 +90,7 @@ type openedPorts struct {
 }
 
 func (t *openedPorts) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&t.endpoints, "endpoints", false, "say which endpoints the ports are for: always (*), all of them")
+	flags.BoolVar(&t.endpoints, "endpoints", false, "say which endpoints the ports are open for; (*) is all of them")
 	t.out.add(flags)
 }
 
@@ -100,7 +110,7 @@ func (t *openedPorts) run(ctx context.Context, run *toolRun) error {
 	for _, r := range ranges {
 		line := r.String()
 		if t.endpoints {
-			line += " (*)"
+			line += " (" + cmp.Or(strings.Join(r.Endpoints, ", "), "*") + ")"
 		}
 		list = append(list, line)
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"juju/state/entity"
 )
 
 // refusal is a tool that always fails in the supported hooks, with the error that charms expect.
@@ -31,21 +29,6 @@ func (t *refusal) init(_ Context, args []string) error {
 }
 
 func (t *refusal) run(_ context.Context, run *toolRun) error { return t.why(run.hook) }
-
-func addOutput(flags *pflag.FlagSet) { new(outputFlags).add(flags) }
-
-var credentialGetInfo = commandInfo{
-	purpose: "Print the credential of the cloud.",
-	details: `Only a service that is trusted may know it, and none is: this always fails.
-`,
-	examples: []string{"credential-get"},
-	make: func() command {
-		return &refusal{add: addOutput, check: checkEmpty, why: func(Context) error {
-			return entity.WithHint(fmt.Errorf("cannot access cloud credentials: permission denied"),
-				"the service is not trusted with them")
-		}}
-	},
-}
 
 var addMetricInfo = commandInfo{
 	args:    "<key>=<value> [<key>=<value> ...]",

@@ -129,7 +129,7 @@ func ServeDebug(ctx context.Context, dir string, ready func(), wants func(hook s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	stop, err := onRemoval(dir, debugSocket, func() { cancel(ErrAgentRemoved) })
+	stop, err := onRemoval(path, func() { cancel(ErrAgentRemoved) })
 	if err != nil {
 		return err
 	}

@@ -1,48 +1,43 @@
 package tool
 
 import (
-	"fmt"
 	"os"
-	"strings"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
+	"time"
 )
 
-// onRemoval calls f once if the file of this name in dir is removed before stop is called. When stop
-// returns, f does not run.
-func onRemoval(dir, name string, f func()) (stop func(), err error) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+// removalPoll is the interval at which onRemoval looks. It does not use inotify: a user has few instances, and the roots
+// of all LXD containers on a host are one user.
+const removalPoll = 200 * time.Millisecond
+
+// onRemoval calls f once if the file is removed or replaced before stop is called. When stop returns, f does not run.
+func onRemoval(path string, f func()) (stop func(), err error) {
+	was, err := os.Lstat(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot watch %s: %w", dir, err)
+		return nil, err
 	}
-	events := os.NewFile(uintptr(fd), "inotify")
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_DELETE); err != nil {
-		events.Close()
-		return nil, fmt.Errorf("cannot watch %s: %w", dir, err)
-	}
-	done := make(chan struct{})
+	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		buf := make([]byte, 64<<10)
+		poll := time.NewTicker(removalPoll)
+		defer poll.Stop()
 		for {
-			n, err := events.Read(buf)
-			if err != nil {
-				return // closed
+			select {
+			case <-stopped:
+				return
+			case <-poll.C:
 			}
-			for rest := buf[:n]; len(rest) >= unix.SizeofInotifyEvent; {
-				event := (*unix.InotifyEvent)(unsafe.Pointer(&rest[0]))
-				end := unix.SizeofInotifyEvent + int(event.Len)
-				if strings.TrimRight(string(rest[unix.SizeofInotifyEvent:end]), "\x00") == name {
-					f()
-					return
-				}
-				rest = rest[end:]
+			now, err := os.Lstat(path)
+			if err != nil && !os.IsNotExist(err) {
+				continue
+			}
+			if err != nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) {
+				f()
+				return
 			}
 		}
 	}()
 	return func() {
-		events.Close()
+		close(stopped)
 		<-done
 	}, nil
 }

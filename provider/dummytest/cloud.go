@@ -3,11 +3,13 @@ package dummytest
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 
 	"juju/provider"
+	"juju/state/entity"
 )
 
 // StartFunc starts the agent of an instance in this process. Ctx bounds only the start. Stop stops the
@@ -28,6 +30,7 @@ type Cloud struct {
 	made      int                   // how many instances were ever made
 	series    []string              // that instances can have; none for any
 	zones     []string
+	subnets   []entity.Subnet
 	ingress   map[provider.Config]provider.Ingress
 	open      bool // it has no firewall
 	attached  map[attachment]bool
@@ -40,7 +43,8 @@ func New(start StartFunc) *Cloud {
 	if start == nil {
 		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
 	}
-	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{},
+	return &Cloud{start: start, faults: map[string]*fault{}, subnets: []entity.Subnet{{CIDR: "10.0.0.0/8",
+		ProviderID: "dummy-subnet", Network: "dummy-net"}}, instances: map[string]*instance{},
 		attempts: map[attempt]*instance{},
 		jammed:   map[string]bool{}, ingress: map[provider.Config]provider.Ingress{},
 		attached: map[attachment]bool{}, filesystems: map[filesystemKey]*filesystem{}}
@@ -63,6 +67,42 @@ func (c *Cloud) SetZones(zones ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.zones = slices.Sorted(slices.Values(zones))
+}
+
+// SetSubnets gives the cloud other subnets than 10.0.0.0/8.
+func (c *Cloud) SetSubnets(subnets ...entity.Subnet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subnets = slices.Clone(subnets)
+}
+
+// checkSpaces returns an Invalid error unless instances can meet the demand for spaces. All of them are in the first of the
+// subnets, and in others on demand.
+func (c *Cloud) checkSpaces(want entity.MachineSpaces) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := provider.CheckSpaces(entity.MachineSpaces{In: want.In}, c.subnets, "the cloud")
+	if err == nil && len(c.subnets) > 0 {
+		err = provider.CheckSpaces(entity.MachineSpaces{Out: want.Out}, c.subnets[:1], "the cloud")
+	}
+	return err
+}
+
+// addresses returns those of the instance n: one in 10.0.0.0/8, and one in each demanded space that the first subnet is not in.
+func (c *Cloud) addresses(n int, want entity.MachineSpaces) []string {
+	all := []string{fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)}
+	for _, space := range want.In {
+		i := slices.IndexFunc(c.subnets, func(s entity.Subnet) bool { return provider.Within(s, space) })
+		if i < 1 {
+			continue
+		}
+		address := netip.MustParsePrefix(c.subnets[i].CIDR).Addr()
+		for range n {
+			address = address.Next()
+		}
+		all = append(all, address.String())
+	}
+	return all
 }
 
 func (c *Cloud) hasZones() []string {
@@ -145,7 +185,7 @@ func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 	c.made++
 	inst = &instance{started: make(chan struct{}), Instance: provider.Instance{
 		ID:         fmt.Sprintf("dummy-%d", c.made),
-		Addresses:  []string{fmt.Sprintf("10.%d.%d.%d", c.made>>16&0xff, c.made>>8&0xff, c.made&0xff)},
+		Addresses:  c.addresses(c.made, params.Spaces),
 		Hardware:   hardware(params.Constraints),
 		Zone:       params.Zone,
 		Controller: params.Controller, Model: params.Model, MachineID: params.MachineID, Nonce: params.Nonce,

@@ -41,7 +41,7 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	if err := provider.CheckStart(e.config, &params); err != nil {
 		return provider.Instance{}, err
 	}
-	zones, err := e.check(provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement})
+	zones, err := e.check(provider.PrecheckParams{Constraints: params.Constraints, Spaces: params.Spaces, Placement: params.Placement})
 	switch {
 	case err != nil:
 	case params.Parent != "":
@@ -178,6 +178,18 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	return err
 }
 
+// Subnets returns the subnets that SetSubnets has set, or one with the addresses of all instances.
+func (e *environ) Subnets(ctx context.Context) (_ []entity.Subnet, err error) {
+	op := Op{Method: "Subnets"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return nil, err
+	}
+	e.cloud.mu.Lock()
+	defer e.cloud.mu.Unlock()
+	return slices.Clone(e.cloud.subnets), nil
+}
+
 // Zones returns the zones that SetZones has set, or the one that the placement names.
 func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) (_ []string, err error) {
 	op := Op{Method: "Zones"}
@@ -199,8 +211,10 @@ func (e *environ) check(params provider.PrecheckParams) ([]string, error) {
 	if params.Container != "" && params.Container != "lxd" {
 		return nil, entity.Errorf(entity.Invalid, "the cloud has no %s containers", params.Container)
 	}
-	_, err := rules().Check(params.Constraints)
-	return zones, err
+	if _, err := rules().Check(params.Constraints); err != nil {
+		return nil, err
+	}
+	return zones, e.cloud.checkSpaces(params.Spaces)
 }
 
 // Destroy stops the model's instances.

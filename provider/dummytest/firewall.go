@@ -64,6 +64,12 @@ func (e *environ) Ingress(ctx context.Context) (rules provider.Ingress, err erro
 	for id, ports := range set.Ports {
 		if i := e.cloud.instances[id]; i != nil && i.Controller == e.config.Controller && i.Model == e.config.Model {
 			rules.Ports[id] = ports
+			if from, ok := set.From[id]; ok {
+				if rules.From == nil {
+					rules.From = map[string][]entity.PortsFrom{}
+				}
+				rules.From[id] = from
+			}
 		}
 	}
 	if len(rules.Ports) > 0 {

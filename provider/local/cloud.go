@@ -30,14 +30,27 @@ const InstanceVariable = "JUJU_LOCAL_INSTANCE"
 // AddressVariable is set likewise to the instance's address.
 const AddressVariable = "JUJU_LOCAL_ADDRESS"
 
-// AgentConfigName is the name of the file in an agent's directory that holds StartParams.AgentConfig.
-const AgentConfigName = "agent.conf"
+// AgentConfigName and ControllerConfigName are the names of the file that holds StartParams.AgentConfig, in the directory
+// of an agent and of a controller.
+const (
+	AgentConfigName      = "agent.conf"
+	ControllerConfigName = "controller.conf"
+)
+
+// configPath returns the path of that file.
+func (i instance) configPath(dir string) string {
+	if i.Jujud {
+		return filepath.Join(dir, ControllerConfigName)
+	}
+	return filepath.Join(dir, AgentConfigName)
+}
 
 // Config configures a Cloud.
 type Config struct {
 	Dir          string        // the controller's directory; created if missing
 	Controller   string        // UUID
 	MachineAgent string        // the binary; "" for a Cloud that starts nothing
+	Jujud        string        // the binary, for machines that run a controller
 	Args         []string      // its arguments, to which the agent's directory is appended
 	Env          []string      // "KEY=value", added to this process's environment
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for 10 s
@@ -128,7 +141,7 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 		}
 		for _, inst := range found {
 			dir := c.agentDir(inst.Model, inst.ID)
-			if watched[dir] || !isFile(filepath.Join(dir, AgentConfigName)) {
+			if watched[dir] || !isFile(inst.configPath(dir)) {
 				continue
 			}
 			if _, gone := process.Ended(dir); gone {
@@ -167,6 +180,11 @@ func (c *Cloud) wakeSupervise() {
 func (c *Cloud) agent(inst instance) process.Spec {
 	dir := c.agentDir(inst.Model, inst.ID)
 	env := append([]string(nil), c.config.Env...)
+	if inst.Jujud {
+		return process.Spec{Dir: dir, Path: c.config.Jujud, Args: []string{"controller", "--dir", c.config.Dir, "--node", dir},
+			Env:  append(env, InstanceVariable+"="+c.mark(inst.Model, inst.ID), AddressVariable+"="+inst.Address),
+			Room: ControllerRoom, Bound: restartBound}
+	}
 	return process.Spec{
 		Dir:  dir,
 		Path: c.config.MachineAgent,

@@ -44,7 +44,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 	}
 	// The series is not checked: the host may have been upgraded since the machine was added.
 	if err := e.PrecheckInstance(ctx,
-		provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
+		provider.PrecheckParams{Constraints: params.Constraints, Spaces: params.Spaces, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
 	if params.Parent != "" {
@@ -84,7 +84,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 
 func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) error {
 	dir := c.agentDir(inst.Model, inst.ID)
-	path := filepath.Join(dir, AgentConfigName)
+	path := inst.configPath(dir)
 	if before, err := os.ReadFile(path); err != nil || !bytes.Equal(before, config) {
 		if err := atomicfile.WriteFile(path, config, 0o600); err != nil {
 			return err
@@ -204,7 +204,7 @@ func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 	rules.Unsupported = []string{
 		constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
 		constraints.ImageID, constraints.InstanceRole, constraints.InstanceType,
-		constraints.RootDiskSource, constraints.Spaces, constraints.Tags,
+		constraints.RootDiskSource, constraints.Tags,
 		constraints.VirtType, constraints.Zones,
 	}
 	return rules, nil
@@ -217,19 +217,29 @@ func noContainers() error {
 		"The cloud lxd has them: juju bootstrap lxd")
 }
 
+// Subnets returns the range of the loopback addresses, from which each instance has one.
+func (e *environ) Subnets(context.Context) ([]entity.Subnet, error) { return subnets(), nil }
+
+func subnets() []entity.Subnet {
+	return []entity.Subnet{{CIDR: "127.0.0.0/8", ProviderID: "subnet-lo-127.0.0.0/8", Network: "lo"}}
+}
+
 // Zones returns none: the host is one zone.
 func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
 	return nil, e.PrecheckInstance(ctx, params)
 }
 
 // PrecheckInstance rejects containers, placements, series other than the host's, conflicting
-// constraints, and constraints that the host does not meet.
+// constraints, and constraints and spaces that the host does not meet.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Container != "" {
 		return noContainers()
 	}
 	if params.Placement != "" {
 		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
+	}
+	if err := provider.CheckSpaces(params.Spaces, subnets(), "this host"); err != nil {
+		return err
 	}
 	if err := provider.CheckSeries(params.Series, []string{e.cloud.config.Series}, "this host"); err != nil {
 		return err

@@ -28,6 +28,8 @@ type instance struct {
 	Series     string            `json:"series,omitempty"`
 	Address    string            `json:"address"`
 	Hardware   provider.Hardware `json:"hardware"`
+	// Jujud means that the instance runs a controller, instead of a machine agent.
+	Jujud bool `json:"jujud,omitempty"`
 }
 
 func (i instance) public() provider.Instance {
@@ -125,7 +127,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	}
 	inst = instance{
 		ID: id, Controller: params.Controller, Model: params.Model, Machine: params.MachineID,
-		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: provider.HostHardware(c.config.Dir),
+		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: provider.HostHardware(c.config.Dir), Jujud: params.RunsController,
 	}
 	// Create the directory and its file atomically.
 	if err := os.MkdirAll(c.machines(params.Model), 0o700); err != nil {

@@ -106,11 +106,21 @@ func EnsureKeeper(ctx context.Context, config KeeperConfig) (started bool, err e
 	return process.Start(ctx, spec)
 }
 
-// EndKeeper permanently stops the keeper and then the controller, if they are running. It leaves their
-// directories.
+// EndKeeper permanently stops the keeper, and then the controller and those that enable-ha has added, if they are
+// running. It leaves their directories.
 func EndKeeper(ctx context.Context, dir string, grace time.Duration) error {
-	if err := process.End(ctx, KeeperDir(dir), "the controller is being destroyed", grace); err != nil {
+	dirs := []string{KeeperDir(dir), ControllerDir(dir)}
+	nodes, err := filepath.Glob(filepath.Join(dir, "machines", "*", "*", "agents", "*", ControllerConfigName))
+	if err != nil {
 		return err
 	}
-	return process.End(ctx, ControllerDir(dir), "the controller is being destroyed", grace)
+	for _, config := range nodes {
+		dirs = append(dirs, filepath.Dir(config))
+	}
+	for _, dir := range dirs {
+		if err := process.End(ctx, dir, "the controller is being destroyed", grace); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,8 +2,11 @@ package lxd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,7 +21,39 @@ const (
 	aclsKey     = "security.acls"
 	defaultsKey = "user.juju-acl-defaults" // which of defaultActions juju has set on a network
 	peersKey    = "user.juju-peers"
+	fromKey     = "user.juju-from"
 )
+
+// aclNotes is what the rules of an ACL do not say by themselves.
+type aclNotes struct {
+	peers []string
+	from  map[string][]entity.PortsFrom // by container
+}
+
+// config returns the ACL's configuration keys.
+func (n aclNotes) config() map[string]string {
+	config := map[string]string{peersKey: strings.Join(n.peers, ",")}
+	if len(n.from) > 0 {
+		text, _ := json.Marshal(n.from) // texts and numbers
+		config[fromKey] = string(text)
+	}
+	return config
+}
+
+// notesOf returns the notes of an ACL. Those that juju did not write are skipped, so that the rules don't agree with them
+// and are set again.
+func notesOf(acl api.NetworkACL) aclNotes {
+	n := aclNotes{peers: list(acl.Config[peersKey])}
+	if json.Unmarshal([]byte(acl.Config[fromKey]), &n.from) != nil {
+		n.from = nil
+	}
+	for name, from := range n.from {
+		if slices.ContainsFunc(from, func(f entity.PortsFrom) bool { _, err := netip.ParsePrefix(f.CIDR); return err != nil }) {
+			delete(n.from, name)
+		}
+	}
+	return n
+}
 
 // defaultActions are the network configuration keys for the action on traffic that matches no ACL
 // rule. If they are unset, LXD rejects it.
@@ -40,16 +75,16 @@ func (c *Cloud) checkACLs(ctx context.Context) error {
 
 // putACL sets the rules of the model's ACL, whose lock the caller must hold. It creates the ACL if
 // needed, and deletes it if there are no rules.
-func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers []string) error {
+func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, notes aclNotes) error {
 	c, name := e.cloud, e.aclName()
 	if len(rules) == 0 {
 		return c.deleteACL(ctx, name)
 	}
 	put := api.NetworkACLPut{
 		Description: "juju firewall of model " + e.config.Model, Ingress: rules, Egress: []api.NetworkACLRule{},
-		Config: map[string]string{controllerKey: e.config.Controller, modelKey: e.config.Model,
-			peersKey: strings.Join(peers, ",")},
+		Config: notes.config(),
 	}
+	put.Config[controllerKey], put.Config[modelKey] = e.config.Controller, e.config.Model
 	var acl api.NetworkACL
 	etag, err := c.client.getTagged(ctx, aclPath(name), nil, &acl)
 	switch {
@@ -58,7 +93,8 @@ func (e *environ) putACL(ctx context.Context, rules []api.NetworkACLRule, peers 
 			NetworkACLPost: api.NetworkACLPost{Name: name}, NetworkACLPut: put})
 	case err == nil && !c.owns(acl.Config, e.config.Model):
 		err = entity.Errorf(entity.Invalid, "ACL %s in LXD does not belong to this model", name)
-	case err == nil && (!slices.Equal(acl.Ingress, rules) || acl.Config[peersKey] != put.Config[peersKey]):
+	case err == nil && (!slices.Equal(acl.Ingress, rules) || acl.Config[peersKey] != put.Config[peersKey] ||
+		acl.Config[fromKey] != put.Config[fromKey]):
 		_, err = c.client.doIf(ctx, http.MethodPut, aclPath(name), nil, etag, put)
 	}
 	return err
@@ -86,7 +122,9 @@ func (e *environ) dropRules(ctx context.Context, deleted []string) error {
 	if len(left) == len(acl.Ingress) {
 		return nil
 	}
-	return e.putACL(ctx, left, list(acl.Config[peersKey]))
+	notes := notesOf(acl)
+	maps.DeleteFunc(notes.from, func(name string, _ []entity.PortsFrom) bool { return slices.Contains(deleted, name) })
+	return e.putACL(ctx, left, notes)
 }
 
 // list splits a comma-separated list.

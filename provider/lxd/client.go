@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/canonical/lxd/shared/api"
@@ -32,35 +33,75 @@ const (
 
 // A client sends requests to one LXD server. Each is bounded by its context and a timeout.
 type client struct {
-	http     *http.Client
-	endpoint string // as configured
-	base     string // URL
-	project  string
+	http      *http.Client
+	transport transport // of http
+	endpoint  string    // as configured
+	base      string    // URL
+	project   string
 }
 
 func newClient(config Config) (*client, error) {
+	host, err := hostOf(config.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{endpoint: config.Endpoint, base: "http://lxd", project: config.Project}
+	if host != "" {
+		c.base = "https://" + host
+	}
+	if err := c.transport.set(config); err != nil {
+		return nil, err
+	}
+	c.http = &http.Client{Transport: &c.transport}
+	return c, nil
+}
+
+// A transport makes the connections of a client. Its certificates can be replaced while requests are being made.
+type transport struct {
+	now atomic.Pointer[http.Transport]
+}
+
+// set makes all requests from now on use connections that are made with these certificates.
+func (t *transport) set(config Config) error {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
-	transport := &http.Transport{
+	next := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
-	c := &client{http: &http.Client{Transport: transport}, endpoint: config.Endpoint, base: "http://lxd",
-		project: config.Project}
-	u, err := url.Parse(config.Endpoint)
-	switch {
-	case filepath.IsAbs(config.Endpoint):
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+	if filepath.IsAbs(config.Endpoint) {
+		next.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", config.Endpoint)
 		}
-		return c, nil
-	case err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "":
-		return nil, entity.Errorf(entity.Invalid, "%q is neither a socket path nor https://HOST:PORT", config.Endpoint)
+	} else {
+		var err error
+		if next.TLSClientConfig, err = tlsConfig(config); err != nil {
+			return err
+		}
 	}
-	c.base = "https://" + u.Host
-	if transport.TLSClientConfig, err = tlsConfig(config); err != nil {
-		return nil, err
+	if was := t.now.Swap(next); was != nil {
+		was.CloseIdleConnections() // those in use are closed when they have been idle for a minute
 	}
-	return c, nil
+	return nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return t.now.Load().RoundTrip(r)
+}
+
+// CloseIdleConnections is called by http.Client.
+func (t *transport) CloseIdleConnections() { t.now.Load().CloseIdleConnections() }
+
+// hostOf returns the host and port of an endpoint that is reached over HTTPS, "" for the path of a socket.
+func hostOf(endpoint string) (string, error) {
+	if filepath.IsAbs(endpoint) {
+		return "", nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
+		return "", entity.Errorf(entity.Invalid, "%q is neither a socket path nor https://HOST:PORT", endpoint)
+	}
+	return u.Host, nil
 }
 
 // errOtherServer means that the server's certificate does not match the configured one.

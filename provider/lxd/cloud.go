@@ -20,7 +20,9 @@ var logger = loggo.GetLogger("juju.provider.lxd")
 // Config configures a Cloud. Users write it as YAML or JSON.
 type Config struct {
 	// Endpoint is the path of LXD's unix socket, or "https://HOST:PORT"; "" for the socket of this host.
-	Endpoint   string `yaml:"endpoint" json:"endpoint"`
+	Endpoint string `yaml:"endpoint" json:"endpoint"`
+	// HostSocket is the path of that socket on the host, if Endpoint is what is passed into a container.
+	HostSocket string `yaml:"-" json:"host-socket,omitempty"`
 	ClientCert string `yaml:"client-cert" json:"client-cert,omitempty"` // PEM; for https
 	ClientKey  string `yaml:"client-key" json:"client-key,omitempty"`   // PEM; for https
 	// ServerCert is the only server certificate to accept, in PEM; "" to accept those signed by a CA that
@@ -73,6 +75,22 @@ func New(config Config) (*Cloud, error) {
 		return nil, fmt.Errorf("cannot use LXD: %w", err)
 	}
 	return &Cloud{config: config, client: client}, nil
+}
+
+// SetCertificates makes all requests from now on present the client's certificate in config, and accept only the server's
+// there. The error is Invalid if they can't be used.
+func (c *Cloud) SetCertificates(config Config) error {
+	config.Endpoint = c.config.Endpoint
+	if err := c.client.transport.set(config); err != nil {
+		return fmt.Errorf("cannot use LXD: %w", err)
+	}
+	return nil
+}
+
+// Ping contacts the server. The error is Unauthorized if it does not trust this client.
+func (c *Cloud) Ping(ctx context.Context) error {
+	_, err := c.server(ctx)
+	return err
 }
 
 // Open opens a model; it is a provider.Open.

@@ -1,6 +1,7 @@
 package lxd
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,32 @@ func parseConfig(text []byte) (config Config, err error) {
 		}
 	}
 	return config, root.Decode(&config)
+}
+
+// CheckEndpoint rejects an endpoint at which a controller in a container can't reach LXD. It does not contact it. remote
+// reports whether a certificate is needed there.
+func CheckEndpoint(endpoint string) (remote bool, err error) {
+	if endpoint == "" {
+		return false, nil
+	}
+	host, err := hostOf(endpoint)
+	if err != nil || host == "" {
+		return false, err
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if ip := net.ParseIP(strings.Trim(host, "[]")); host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return true, entity.WithHint(entity.Errorf(entity.Invalid, "the controller, in a container, can't reach %q", endpoint),
+			"Name an address of the LXD host that its containers can reach. For this host's LXD, no endpoint is needed.")
+	}
+	return true, nil
+}
+
+// CheckCertificates rejects certificates and a key that can't be used. It does not contact LXD.
+func (c Config) CheckCertificates() error {
+	_, err := tlsConfig(c)
+	return err
 }
 
 // socketPaths are the paths of LXD's socket: as a snap, and otherwise.

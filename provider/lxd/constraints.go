@@ -41,7 +41,7 @@ func (e *environ) ConstraintRules(ctx context.Context) (constraints.Rules, error
 	}
 	rules.Unsupported = []string{
 		constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower, constraints.ImageID,
-		constraints.InstanceRole, constraints.Spaces, constraints.Tags,
+		constraints.InstanceRole, constraints.Tags,
 	}
 	if len(members) == 0 {
 		rules.Unsupported = append(rules.Unsupported, constraints.Zones)
@@ -91,7 +91,7 @@ func (c *Cloud) pool(ctx context.Context) (string, error) {
 }
 
 // PrecheckInstance rejects series without an image, placements on anything but cluster members,
-// conflicting constraints, and constraints that no host meets.
+// conflicting constraints, constraints that no host meets, and spaces without a network.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Series != "" {
 		have, err := e.cloud.series(ctx)
@@ -108,8 +108,10 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	if params.Container != "" && params.Container != "lxd" {
 		return entity.Errorf(entity.Invalid, "LXD has no %s containers", params.Container)
 	}
-	_, err := e.candidates(ctx, params.Constraints, params.Placement)
-	return err
+	if _, err := e.candidates(ctx, params.Constraints, params.Placement); err != nil {
+		return err
+	}
+	return e.wired(ctx, params.Spaces, nil, nil)
 }
 
 // Zones returns the online cluster members that meet the constraints.

@@ -29,9 +29,11 @@ type apiError struct {
 func (r *apiError) Error() string { return r.text }
 func (r *apiError) Unwrap() error { return r.cause }
 
-// transientErrors are substrings of LXD's messages for transient errors.
+// transientErrors are substrings of LXD's messages for transient errors. The socket is that of the process through which
+// LXD reaches a container's files: where that has just exited, LXD responds that the socket is not found, as it does for a
+// file of the container.
 var transientErrors = []string{"is busy", "busy running", "already running", "context deadline exceeded", "timed out",
-	"timeout", "database is locked", "connection refused", "try again", "in progress", "in use"}
+	"timeout", "database is locked", "connection refused", "try again", "in progress", "in use", "forkfile.sock"}
 
 // permanentErrors are substrings of its messages for operations that fail until someone intervenes.
 var permanentErrors = []string{"Invalid ", "doesn't exist", "not found", "not supported", "No storage pool", "isn't allowed",
@@ -85,7 +87,7 @@ func diskFull(r *apiError) bool {
 // isNotFound reports whether an object does not exist.
 func isNotFound(err error) bool {
 	var r *apiError
-	return errors.As(err, &r) && (r.status == http.StatusNotFound ||
+	return errors.As(err, &r) && !mentions(r.text, transientErrors) && (r.status == http.StatusNotFound ||
 		r.status == 0 && strings.Contains(r.text, "not found"))
 }
 

@@ -27,9 +27,10 @@ import (
 // Errors are classified as transient or permanent.
 func TestErrorsAreClassified(t *testing.T) {
 	for text, want := range map[string]entity.Kind{
-		"404 Image alias not found":                                        entity.Invalid,
-		"400 Provided instance type doesn't exist: x":                      entity.Invalid,
-		"403 not authorized":                                               entity.Unauthorized,
+		"404 Image alias not found":                   entity.Invalid,
+		"400 Provided instance type doesn't exist: x": entity.Invalid,
+		"403 not authorized":                          entity.Unauthorized,
+		"404 dial unix /proc/self/fd/5/forkfile.sock: connect: no such file or directory": entity.Unavailable,
 		"501 no such thing":                                                entity.NotSupported,
 		"500 database is locked":                                           entity.Unavailable,
 		"500 something else":                                               entity.Unavailable,
@@ -231,7 +232,7 @@ func TestContainerStarts(t *testing.T) {
 	} {
 		c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: reply}}, base: "http://lxd"},
 			config: Config{AddressWait: time.Second}}
-		_, err := c.begin(t.Context(), "i", nil, "", nil)
+		_, err := c.begin(t.Context(), "i", nil, "", nil, entity.MachineSpaces{})
 		if err == nil || err.Error() != want || provider.IsRetryable(err) == strings.Contains(reply, "forkstart") {
 			t.Errorf("%q: got error %v, want %s", reply, err, want)
 		}
@@ -242,7 +243,7 @@ func TestContainerStarts(t *testing.T) {
 func TestUnknownInstanceType(t *testing.T) {
 	c := &Cloud{client: &client{http: &http.Client{Transport: startLXD{start: "Provided instance type doesn't exist: huge"}},
 		base: "http://lxd"}}
-	_, err := c.begin(t.Context(), "i", &api.InstancesPost{InstanceType: "huge"}, "", nil)
+	_, err := c.begin(t.Context(), "i", &api.InstancesPost{InstanceType: "huge"}, "", nil, entity.MachineSpaces{})
 	if hint := entity.Hint(err); !strings.Contains(hint, "c2-m4") || !errors.Is(err, entity.Invalid) {
 		t.Errorf("got error %v with advice %q", err, hint)
 	}
@@ -320,6 +321,38 @@ func TestReadsAreRetried(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An exitedLXD has lost the process that reaches a container's files, until it has been asked some times.
+type exitedLXD struct{ lost, requests int }
+
+func (l *exitedLXD) RoundTrip(*http.Request) (*http.Response, error) {
+	status, body := http.StatusOK, `{"type":"sync","metadata":["machine-0"]}`
+	if l.requests++; l.requests <= l.lost {
+		status = http.StatusNotFound
+		body = `{"type":"error","error_code":404,"error":"dial unix /proc/self/fd/53/forkfile.sock: connect: no such file or directory"}`
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// A container's files that LXD fails to reach are not mistaken for files that are not there.
+func TestFilesOutOfReachAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lxd := &exitedLXD{lost: 3}
+		c := &Cloud{client: &client{http: &http.Client{Transport: lxd}, base: "http://lxd"}}
+		names, err := c.list(t.Context(), "i", "/var/lib/juju/agents")
+		if err != nil || len(names) != 1 || lxd.requests != 4 {
+			t.Errorf("got %v, error %v after %d requests", names, err, lxd.requests)
+		}
+		lxd.requests = 0
+		if err := c.write(t.Context(), "i", file{"/f", "file", "0600", []byte("x"), nil}); err != nil || lxd.requests != 4 {
+			t.Errorf("got error %v after %d requests", err, lxd.requests)
+		}
+		lxd.lost = 1 << 30
+		if _, err := c.list(t.Context(), "i", "/"); err == nil || isNotFound(err) {
+			t.Errorf("got error %v of files that can't be reached", err)
+		}
+	})
 }
 
 func TestInvalidConfiguration(t *testing.T) {

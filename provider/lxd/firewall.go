@@ -1,6 +1,7 @@
 package lxd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -19,7 +20,9 @@ import (
 // forwards, but not traffic between containers on one bridge. LXD 5.0 can't attach an ACL to a single
 // NIC of a bridge, and reject rules take precedence over allow rules. So the bridge's default is allow,
 // and each container has a rule per protocol that rejects all ports that are not open, for its addresses
-// only. Other hosts on the bridge are not affected. IPv6 link-local addresses, which only the host can
+// only. If ports are open to some networks, there are such rules for each of these networks too, and every
+// rule is only for the addresses in its network that are in no smaller one. The ACL's configuration records
+// what is open to which network. Other hosts on the bridge are not affected. IPv6 link-local addresses, which only the host can
 // reach, are not filtered.
 
 // CheckFirewall returns a NotSupported error if LXD is too old, or if the containers' network is not a
@@ -29,11 +32,25 @@ func (e *environ) CheckFirewall(ctx context.Context) error {
 	if err := c.checkACLs(ctx); err != nil {
 		return err
 	}
+	devices, err := c.profileDevices(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := c.networks(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = bridges(devices, all)
+	return err
+}
+
+// profileDevices returns the devices that every container gets.
+func (c *Cloud) profileDevices(ctx context.Context) (map[string]map[string]string, error) {
 	devices := map[string]map[string]string{}
 	for _, name := range c.config.Profiles {
 		var p api.Profile
 		if err := c.client.get(ctx, "/1.0/profiles/"+url.PathEscape(name), nil, &p); err != nil {
-			return err
+			return nil, err
 		}
 		for device, config := range p.Devices {
 			devices[device] = config
@@ -42,12 +59,7 @@ func (e *environ) CheckFirewall(ctx context.Context) error {
 	if c.config.Network != "" {
 		devices["eth0"] = map[string]string{"type": "nic", "network": c.config.Network}
 	}
-	all, err := c.networks(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = bridges(devices, all)
-	return err
+	return devices, nil
 }
 
 // networks returns LXD's networks by name.
@@ -70,10 +82,7 @@ func bridges(devices map[string]map[string]string, all map[string]api.Network) (
 		if device["type"] != "nic" {
 			continue
 		}
-		name := device["network"]
-		if name == "" {
-			name = device["parent"]
-		}
+		name := networkOf(device)
 		n := all[name]
 		if !n.Managed || n.Type != "bridge" {
 			return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the network %q of %s is not a bridge that LXD manages, "+
@@ -83,6 +92,14 @@ func bridges(devices map[string]map[string]string, all map[string]api.Network) (
 	}
 	slices.SortFunc(found, func(a, b api.Network) int { return strings.Compare(a.Name, b.Name) })
 	return found, nil
+}
+
+// networkOf returns the network of a card; "" if the device is no card.
+func networkOf(device map[string]string) string {
+	if device["type"] != "nic" {
+		return ""
+	}
+	return cmp.Or(device["network"], device["parent"])
 }
 
 // aclName returns the name of the model's ACL.
@@ -110,6 +127,7 @@ func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) error 
 	}
 	var put []api.NetworkACLRule
 	var unfiltered error
+	from := map[string][]entity.PortsFrom{}
 	on := map[string]bool{}
 	for _, s := range containers {
 		ports, ok := rules.Ports[s.name]
@@ -123,9 +141,12 @@ func (e *environ) SetIngress(ctx context.Context, rules provider.Ingress) error 
 		for _, n := range s.networks {
 			on[n.Name] = true
 		}
-		put = append(put, s.rules(ports, rules.Peers)...)
+		put = append(put, s.rules(ports, rules.From[s.name], rules.Peers)...)
+		if len(rules.From[s.name]) > 0 {
+			from[s.name] = rules.From[s.name]
+		}
 	}
-	if err := e.putACL(ctx, put, rules.Peers); err != nil {
+	if err := e.putACL(ctx, put, aclNotes{rules.Peers, from}); err != nil {
 		return err
 	}
 	for name := range on {
@@ -179,19 +200,19 @@ func (e *environ) filterTargets(ctx context.Context) ([]filterTarget, error) {
 
 // rules returns the rules that reject all ports of the container that are not open. Their description
 // is the container's name. If all ports are open, the rule is disabled.
-func (s filterTarget) rules(open []entity.PortRange, peers []string) (all []api.NetworkACLRule) {
-	for _, everywhere := range []string{"0.0.0.0/0", "::/0"} {
-		from := netip.MustParsePrefix(everywhere)
+func (s filterTarget) rules(open []entity.PortRange, from []entity.PortsFrom, peers []string) (all []api.NetworkACLRule) {
+	for _, part := range regions(open, from) {
 		var to []string
 		for _, a := range s.addresses {
-			if a.Is4() == from.Addr().Is4() {
+			if a.Is4() == part.network.Addr().Is4() {
 				to = append(to, a.String())
 			}
 		}
-		if len(to) == 0 {
-			continue
+		source := strings.Join(s.outside(part, peers), ",")
+		if len(to) == 0 || source == "" {
+			continue // LXD takes an empty list for everything
 		}
-		source := strings.Join(s.outside(from, peers), ",")
+		open := part.open
 		for _, protocol := range []string{"tcp", "udp"} {
 			rule := api.NetworkACLRule{Action: "reject", Source: source, Destination: strings.Join(to, ","),
 				Protocol: protocol, DestinationPort: portList(provider.ClosedPorts(protocol, open)), Description: s.name,
@@ -205,17 +226,51 @@ func (s filterTarget) rules(open []entity.PortRange, peers []string) (all []api.
 	return all
 }
 
-// outside returns all addresses except peers and those of the container's networks; the host counts as
+// A region is a network except smaller ones, which are regions of their own.
+type region struct {
+	network netip.Prefix
+	except  []netip.Prefix
+	open    []entity.PortRange
+}
+
+// regions returns the regions of rules in normal form.
+func regions(open []entity.PortRange, from []entity.PortsFrom) []region {
+	all := []region{{network: netip.MustParsePrefix(entity.AllIPv4), open: open},
+		{network: netip.MustParsePrefix(entity.AllIPv6), open: open}}
+	for _, f := range from {
+		r := region{network: netip.MustParsePrefix(f.CIDR)}
+		at := &r
+		for i := range all {
+			switch larger := &all[i]; {
+			case larger.network == r.network:
+				at = larger
+			case larger.network.Contains(r.network.Addr()): // larger networks come first
+				larger.except = append(larger.except, r.network)
+				at.open = append(slices.Clone(at.open), larger.open...)
+			}
+		}
+		at.open = append(slices.Clone(at.open), f.Ports...)
+		if at == &r {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// outside returns the addresses of a region except peers and those of the container's networks; the host counts as
 // outside. Without this, a host with br_netfilter, which Docker loads, would filter the traffic between
 // containers on one bridge.
-func (s filterTarget) outside(all netip.Prefix, peers []string) (result []string) {
-	var inside []netip.Prefix
+func (s filterTarget) outside(r region, peers []string) (result []string) {
+	all, inside := r.network, slices.Clone(r.except)
+	among := func(a netip.Addr) func(netip.Prefix) bool { return func(p netip.Prefix) bool { return p.Contains(a) } }
 	for _, n := range s.networks {
 		for _, key := range []string{"ipv4.address", "ipv6.address"} {
 			own, err := netip.ParsePrefix(n.Config[key])
 			if err == nil && own.Addr().Is4() == all.Addr().Is4() {
 				inside = append(inside, own.Masked())
-				result = append(result, netip.PrefixFrom(own.Addr(), own.Addr().BitLen()).String())
+				if all.Contains(own.Addr()) && !slices.ContainsFunc(r.except, among(own.Addr())) {
+					result = append(result, netip.PrefixFrom(own.Addr(), own.Addr().BitLen()).String())
+				}
 			}
 		}
 	}
@@ -278,8 +333,16 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	if err != nil {
 		return result, err
 	}
-	if text := acl.Config[peersKey]; text != "" {
-		result.Peers = strings.Split(text, ",")
+	notes := notesOf(acl)
+	result.Peers = notes.peers
+	note := func(name string, open []entity.PortRange) {
+		result.Ports[name] = open
+		if from := notes.from[name]; len(from) > 0 {
+			if result.From == nil {
+				result.From = map[string][]entity.PortsFrom{}
+			}
+			result.From[name] = from
+		}
 	}
 	written := map[string][]api.NetworkACLRule{}
 	for _, rule := range acl.Ingress {
@@ -288,24 +351,27 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 	for _, s := range containers {
 		rules := written[s.name]
 		delete(written, s.name)
-		open := opened(rules)
+		open := opened(rules, notes.from[s.name])
 		attached := !slices.ContainsFunc(s.networks, func(n api.Network) bool {
 			return !slices.Contains(list(n.Config[aclsKey]), acl.Name)
 		})
-		if s.unfiltered == nil && len(rules) > 0 && attached && slices.Equal(rules, s.rules(open, result.Peers)) {
-			result.Ports[s.name] = open
+		if s.unfiltered == nil && len(rules) > 0 && attached && slices.Equal(rules, s.rules(open, notes.from[s.name], result.Peers)) {
+			note(s.name, open)
 		}
 	}
 	for name, rules := range written {
-		result.Ports[name] = opened(rules)
+		note(name, opened(rules, notes.from[name]))
 	}
 	return result, nil
 }
 
-// opened returns the ports that a container's rules do not reject.
-func opened(rules []api.NetworkACLRule) (open []entity.PortRange) {
+// opened returns the ports that no rule of a container rejects, except those that are open to some networks.
+func opened(rules []api.NetworkACLRule, from []entity.PortsFrom) (open []entity.PortRange) {
 	for _, protocol := range []string{"tcp", "udp"} {
 		var closed []entity.PortRange
+		for _, f := range from {
+			closed = append(closed, f.Ports...) // ClosedPorts ignores other protocols
+		}
 		for _, rule := range rules {
 			if rule.Protocol == protocol && rule.State == "enabled" {
 				closed = append(closed, parsePortList(rule.DestinationPort, protocol)...)

@@ -3,6 +3,7 @@ package lxd
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -87,6 +88,16 @@ func TestFirewall(t *testing.T) {
 	if reaches(one.Addresses[0], 9090) || !fromWithin(outer, other.ID, 9090) {
 		t.Error("a peer does not reach a port that is not open, or the host does")
 	}
+	open := []entity.PortRange{{From: 8080, To: 8080, Protocol: "tcp"}}
+	both := map[string][]entity.PortRange{one.ID: nil, two.ID: nil}
+	set(provider.Ingress{Ports: both, From: map[string][]entity.PortsFrom{one.ID: {{CIDR: other.Addresses[0] + "/32", Ports: open}}}})
+	if reaches(one.Addresses[0], 8080) || !fromWithin(outer, other.ID, 8080) || fromWithin(outer, other.ID, 9090) {
+		t.Error("a port that is open to one address is open to the host, or not to that address, or another port is")
+	}
+	set(provider.Ingress{Ports: both, From: map[string][]entity.PortsFrom{one.ID: {{CIDR: "198.51.100.0/24", Ports: open}}}})
+	check("8080 is open to others", 22)
+	set(provider.Ingress{Ports: both, From: map[string][]entity.PortsFrom{one.ID: {{CIDR: "0.0.0.0/0", Ports: open}}}})
+	check("8080 is open to all of IPv4", 22, 8080)
 	set(provider.Ingress{})
 	check("without rules again", 22, 8080, 9090)
 	for _, err := range []error{e.Destroy(ctx), environOf(t, outer).Destroy(ctx)} {
@@ -212,19 +223,67 @@ func TestRulesOfAContainer(t *testing.T) {
 		reject(v6, "fd00::7", "tcp", "1-21,81-65535", "enabled"),
 		reject(v6, "fd00::7", "udp", "", "disabled"),
 	}
-	rules := s.rules(open, nil)
+	rules := s.rules(open, nil, nil)
 	if diff := cmp.Diff(want, rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(open, opened(rules)); diff != "" {
+	if diff := cmp.Diff(open, opened(rules, nil)); diff != "" {
 		t.Errorf("what they leave open (-want +got):\n%s", diff)
 	}
 	peers := []string{"64.0.0.0", "128.0.0.1", "8000::"}
-	for _, rule := range s.rules(open, peers) {
+	for _, rule := range s.rules(open, nil, peers) {
 		for _, peer := range peers {
 			for _, source := range list(rule.Source) {
 				if netip.MustParsePrefix(source).Contains(netip.MustParseAddr(peer)) {
 					t.Errorf("%s is rejected from %s", peer, source)
+				}
+			}
+		}
+	}
+}
+
+// The rules for what is open to networks leave each address what is open to it, whatever the networks are, and what they
+// leave open to everyone is seen from the rules.
+func TestRulesForNetworks(t *testing.T) {
+	s := filterTarget{name: "c", addresses: []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("fd00::7")},
+		networks: []api.Network{{NetworkPut: api.NetworkPut{Config: map[string]string{"ipv4.address": "10.0.0.1/24",
+			"ipv6.address": "fd00::1/64"}}}}}
+	networks := []string{"0.0.0.0/0", "::/0", "10.0.0.0/8", "10.0.0.0/24", "10.0.0.1/32", "10.1.0.0/16", "192.0.2.0/25", "2001:db8::/32", "fd00::/8"}
+	addresses := []string{"10.0.0.1", "10.2.0.1", "10.1.2.3", "192.0.2.1", "192.0.2.200", "fd00::1", "fd01::1", "2001:db8::1", "2001:db9::"}
+	port := func(n int) entity.PortRange { return entity.PortRange{From: n, To: n, Protocol: "tcp"} }
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		var from []entity.PortsFrom
+		for range random.IntN(6) {
+			from = append(from, entity.PortsFrom{CIDR: networks[random.IntN(len(networks))],
+				Ports: []entity.PortRange{port(80 + 2*random.IntN(4)), port(80 + 2*random.IntN(4))}})
+		}
+		given := provider.Ingress{Ports: map[string][]entity.PortRange{"c": {port(80)}}, From: map[string][]entity.PortsFrom{"c": from}}
+		n := given.Normal()
+		rules := s.rules(n.Ports["c"], n.From["c"], nil)
+		if diff := cmp.Diff(n.Ports["c"], opened(rules, n.From["c"])); diff != "" {
+			t.Errorf("seed %d: open to everyone (-want +got):\n%s", seed, diff)
+		}
+		for _, text := range addresses {
+			address := netip.MustParseAddr(text)
+			for _, p := range []int{22, 80, 82, 84, 86, 88} {
+				want := p == 22 || p == 80
+				for _, f := range from {
+					if netip.MustParsePrefix(f.CIDR).Contains(address) && slices.Contains(f.Ports, port(p)) {
+						want = true
+					}
+				}
+				got := true
+				for _, r := range rules {
+					for _, source := range list(r.Source) {
+						if r.Protocol == "tcp" && netip.MustParsePrefix(source).Contains(address) &&
+							slices.ContainsFunc(parsePortList(r.DestinationPort, "tcp"), port(p).Conflicts) {
+							got = false
+						}
+					}
+				}
+				if got != want {
+					t.Fatalf("seed %d: %v reaches port %d: %v, with %v", seed, address, p, got, from)
 				}
 			}
 		}

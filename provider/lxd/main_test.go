@@ -268,8 +268,11 @@ if [ -s /var/lib/juju/agents/machine-*/agent.conf ]; then
 	echo $! >/run/agent
 fi
 ip link set lo up
-ip link set eth0 up
-udhcpc -q -i eth0 -t 30 -T 1 -s /etc/udhcpc.script
+for card in /sys/class/net/eth*; do
+	card=${card##*/}
+	ip link set "$card" up
+	udhcpc -q -i "$card" -t 30 -T 1 -s /etc/udhcpc.script
+done
 while :; do sleep 1000; done
 `
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,11 +27,8 @@ const (
 	promptTime  = 5 * time.Second
 )
 
-// A failed write into a container is retried, up to so many attempts with a pause in between.
-const (
-	writes     = 20
-	writePause = 100 * time.Millisecond
-)
+// filingPause is the pause before a failed request for the files of a container is retried.
+const filingPause = 100 * time.Millisecond
 
 // addressPause is the interval of polling for a container's address.
 const addressPause = 300 * time.Millisecond
@@ -53,7 +52,7 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	case err == nil && (!c.owns(i.Config, params.Model) || i.Config[nonceKey] != params.Nonce):
 		return provider.Instance{}, entity.Errorf(entity.Invalid, "container %s in LXD belongs to another controller, model or attempt", name)
 	case err == nil && i.StatusCode == api.Running:
-		return c.addressed(ctx, name)
+		return c.addressed(ctx, name, params.Spaces)
 	case err != nil && !isNotFound(err):
 		return provider.Instance{}, err
 	}
@@ -64,7 +63,7 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 			return provider.Instance{}, err
 		}
 	}
-	inst, err := c.begin(ctx, name, request, member, configFiles(params))
+	inst, err := c.begin(ctx, name, request, member, configFiles(params), params.Spaces)
 	if err != nil {
 		c.cleanUp(ctx, name)
 	}
@@ -73,13 +72,9 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 
 // begin creates a container if request is not nil, writes files into it, and starts it.
 func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPost, member string,
-	files []file) (inst provider.Instance, err error) {
+	files []file, spaces entity.MachineSpaces) (inst provider.Instance, err error) {
 	if request != nil {
-		_, err = c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
-		var r *apiError
-		if request.InstanceType != "" && errors.As(err, &r) && strings.Contains(r.text, "instance type") {
-			err = entity.WithHint(err, "LXD's types give cores and GiB of memory: c2-m4 has 2 cores and 4 GiB")
-		}
+		err = c.create(ctx, request, member)
 	}
 	for _, f := range files {
 		if err == nil {
@@ -99,7 +94,17 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	if err != nil {
 		return inst, err
 	}
-	return c.addressed(ctx, name)
+	return c.addressed(ctx, name, spaces)
+}
+
+// create creates a container.
+func (c *Cloud) create(ctx context.Context, request *api.InstancesPost, member string) error {
+	_, err := c.client.do(ctx, http.MethodPost, "/1.0/instances", target(member), request)
+	var r *apiError
+	if request.InstanceType != "" && errors.As(err, &r) && strings.Contains(r.text, "instance type") {
+		err = entity.WithHint(err, "LXD's types give cores and GiB of memory: c2-m4 has 2 cores and 4 GiB")
+	}
+	return err
 }
 
 // request returns the request for a machine's container and its cluster member. It creates nothing,
@@ -117,6 +122,9 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 		params.Placement = zonePrefix + params.Zone
 	}
 	post, member, architecture, err := e.container(ctx, name, params.Series, params.Constraints, params.Placement)
+	if err == nil {
+		err = e.wired(ctx, params.Spaces, post.Devices, post.Config)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -124,7 +132,13 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	if !ok {
 		return nil, "", entity.Errorf(entity.NotSupported, "no agent binaries are available for %s", architecture)
 	}
-	script, err := install.Script(params.MachineID, tools)
+	script, err := "", error(nil)
+	if params.RunsController {
+		script, err = install.NodeScript(tools)
+		e.cloud.passSocket(post)
+	} else {
+		script, err = install.Script(params.MachineID, tools)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -186,49 +200,80 @@ type file struct {
 	kind    string // "file" or "directory"
 	mode    string
 	content []byte
+	open    func() (io.Reader, error) // reads the content of a large file; else nil
+}
+
+// body returns the content.
+func (f file) body() (io.Reader, error) {
+	if f.open == nil {
+		return bytes.NewReader(f.content), nil
+	}
+	return f.open()
 }
 
 // configFiles returns the files of the agent's configuration, written before the container starts.
 func configFiles(params provider.StartParams) []file {
+	if params.RunsController {
+		return []file{
+			{install.Root, "directory", "0755", nil, nil},
+			{path.Dir(install.ControllerConfig), "directory", "0700", nil, nil},
+			{install.ControllerConfig, "file", "0600", params.AgentConfig, nil},
+		}
+	}
 	dir := install.AgentDir(params.MachineID)
 	return []file{
-		{install.Root, "directory", "0755", nil},
-		{path.Dir(dir), "directory", "0755", nil},
-		{dir, "directory", "0700", nil},
-		{path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig},
+		{install.Root, "directory", "0755", nil, nil},
+		{path.Dir(dir), "directory", "0755", nil, nil},
+		{dir, "directory", "0700", nil, nil},
+		{path.Join(dir, "agent.conf"), "file", "0600", params.AgentConfig, nil},
 	}
 }
 
-// write creates a file or directory in a container, owned by its root. LXD uses a helper process in
-// the container, and sometimes fails because the one of the last write has just exited; so failed
-// writes are retried.
+// write creates a file or directory in a container, owned by its root.
 func (c *Cloud) write(ctx context.Context, name string, f file) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
-	defer cancel()
-	again := time.NewTicker(writePause)
-	defer again.Stop()
 	header := http.Header{"X-LXD-type": {f.kind}, "X-LXD-mode": {f.mode}, "X-LXD-uid": {"0"}, "X-LXD-gid": {"0"},
 		"Content-Type": {"application/octet-stream"}}
-	for n := 1; ; n++ {
-		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {f.path}}, header,
-			bytes.NewReader(f.content))
-		if err == nil {
-			return resp.Body.Close()
+	bound := requestTime
+	if f.open != nil {
+		bound = operationTime
+	}
+	return filing(ctx, bound, func(ctx context.Context) error {
+		body, err := f.body()
+		if err != nil {
+			return err
 		}
+		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {f.path}}, header, body)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	})
+}
+
+// filing calls do, which makes a request for the files of a container. LXD uses a helper process in the container, and
+// sometimes fails because the one of the last request has just exited, or because that of a container which had the name
+// before has not; so requests that failed are retried, until bound is over.
+func filing(ctx context.Context, bound time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bound, errSlow)
+	defer cancel()
+	again := time.NewTicker(filingPause)
+	defer again.Stop()
+	for {
+		err := do(ctx)
 		var r *apiError
-		if n == writes || !errors.As(err, &r) || !provider.IsRetryable(err) {
+		if err == nil || !errors.As(err, &r) || !provider.IsRetryable(err) || diskFull(r) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return err
 		case <-again.C:
 		}
 	}
 }
 
-// addressed returns an instance once it has an address, or after Config.AddressWait.
-func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, error) {
+// addressed returns an instance once it has an address, and one in each space that is demanded, or after Config.AddressWait.
+func (c *Cloud) addressed(ctx context.Context, name string, spaces entity.MachineSpaces) (provider.Instance, error) {
 	patience := time.NewTimer(c.config.AddressWait)
 	defer patience.Stop()
 	again := time.NewTicker(addressPause)
@@ -239,7 +284,10 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 			return provider.Instance{}, err
 		}
 		inst, err := c.public(ctx, i)
-		if err != nil || len(inst.Addresses) > 0 {
+		lacks := slices.ContainsFunc(spaces.In, func(s entity.Space) bool {
+			return !slices.ContainsFunc(inst.Addresses, func(a string) bool { return entity.SmallestSubnet(s.Subnets, a) >= 0 })
+		})
+		if err != nil || len(inst.Addresses) > 0 && !lacks {
 			return inst, err
 		}
 		if i.StatusCode != api.Running {
@@ -249,7 +297,7 @@ func (c *Cloud) addressed(ctx context.Context, name string) (provider.Instance, 
 		case <-ctx.Done():
 			return inst, ctx.Err()
 		case <-patience.C:
-			logger.Warningf("container %s has no address after %v", name, c.config.AddressWait)
+			logger.Warningf("container %s has the addresses %v after %v, and waits for more", name, inst.Addresses, c.config.AddressWait)
 			return inst, nil
 		case <-again.C:
 		}

@@ -62,6 +62,10 @@ var cases = []struct {
 		testConstraints},
 	{"Zones", "An instance starts in the requested zone and is listed with it; a zone placement leaves only that zone to " +
 		"choose from.", testZones},
+	{"Subnets", "The cloud lists subnets, each once with an id of its own and the network that it is part of; the addresses of " +
+		"instances are in them.", testSubnets},
+	{"Spaces", "An instance has an address in each space that is demanded, and none in those that are excluded; what the cloud's " +
+		"networks don't permit is rejected, before a machine is recorded and when it starts, and names the space.", testSpaces},
 	{"Containers", "A container is a separate instance in its machine's zone; it can't be started without that machine.",
 		testContainers},
 	{"CancelledStartLeavesNothing", "A cancelled start leaves nothing behind and can be repeated.", testCancelledStart},

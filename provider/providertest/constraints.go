@@ -141,7 +141,7 @@ func testConstraints(t *testing.T, w *world) {
 		switch effect {
 		case Limit, Given:
 			limits = append(limits, text)
-		case Chosen, Checked, Unlimited, Ignored, NoEffect, ChosenAtStart:
+		case Chosen, Checked, Unlimited, Ignored, InSpaces, NoEffect, ChosenAtStart:
 		default:
 			t.Errorf("the profile has no effect for %s", key)
 		}

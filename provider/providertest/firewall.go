@@ -73,7 +73,25 @@ func RunFirewall(ctx context.Context, t *testing.T, open func() provider.Firewal
 			ingress(ctx, t, open(), rules) // another process knows only what the cloud tells it
 		}
 	}
-	rules.Peers = nil
+	// Some networks are in others, some rules say the same in other words, and one is for all addresses of a family.
+	for _, from := range [][]entity.PortsFrom{
+		{{CIDR: "10.0.0.0/8", Ports: ports(t, "80", "443-445", "53/udp")}},
+		{{CIDR: "10.1.0.0/16", Ports: ports(t, "80", "8080")}, {CIDR: "10.0.0.0/8", Ports: ports(t, "80")},
+			{CIDR: "192.0.2.7/32", Ports: ports(t, "1-65535")}, {CIDR: "2001:db8::/32", Ports: ports(t, "80", "1-65535/udp")},
+			{CIDR: "10.1.2.0/24", Ports: ports(t, "9090", "8080")}, {CIDR: "10.0.0.0/8", Ports: ports(t, "icmp")}},
+		{{CIDR: "0.0.0.0/0", Ports: ports(t, "80", "8080")}, {CIDR: "::/0", Ports: ports(t, "80", "9090")},
+			{CIDR: "10.0.0.0/8", Ports: ports(t, "8080-8081")}},
+		{{CIDR: "::/0", Ports: ports(t, "80/udp")}},
+		nil,
+	} {
+		rules.From = map[string][]entity.PortsFrom{ids[0]: from, "never-was": from}
+		for range 2 {
+			setIngress(ctx, t, f, rules)
+			ingress(ctx, t, f, rules)
+			ingress(ctx, t, open(), rules)
+		}
+	}
+	rules.Peers, rules.From = nil, nil
 	withUnknown := provider.Ingress{Ports: maps.Clone(rules.Ports)}
 	withUnknown.Ports["never-was"] = ports(t, "80")
 	setIngress(ctx, t, f, withUnknown)

@@ -18,6 +18,7 @@ const (
 	Given         Effect = "the machine has this much"
 	Ignored       Effect = "ignored, with a warning"
 	Unlimited     Effect = "limits nothing, with a warning; rejected if the host has less"
+	InSpaces      Effect = "the machine is in these spaces, or not in them; rejected if the cloud's networks don't permit that"
 	NoEffect      Effect = "accepted, without effect"
 )
 
@@ -67,15 +68,16 @@ var Local = Profile{
 		of(Checked, constraints.Cores, constraints.Mem, constraints.RootDisk),
 		of(Ignored, constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
 			constraints.ImageID, constraints.InstanceRole, constraints.InstanceType,
-			constraints.RootDiskSource, constraints.Spaces, constraints.Tags, constraints.VirtType,
+			constraints.RootDiskSource, constraints.Tags, constraints.VirtType,
 			constraints.Zones),
+		of(InSpaces, constraints.Spaces),
 	),
 	BadPlacement: "zone=a", BadSeries: "xenial",
 	Skips: map[string]string{"Containers": "they are rejected",
 		"Firewall": "the machines are the host itself; `juju expose` warns about it"},
 	Notes: Notes{
 		Machine:    "a directory, a process and a loopback address of this host",
-		Series:     "the host's; `--force` runs charms for other series on it, with a warning",
+		Series:     "the host's; on one that is not Ubuntu's, charms for Ubuntu's series run with a warning, and others with `--force`",
 		Placement:  "none",
 		Storage:    "directories, without a size limit",
 		Ports:      "open; but a loopback address can't be reached from other hosts",
@@ -91,7 +93,8 @@ var LXD = Profile{
 		of(Chosen, constraints.Arch, constraints.RootDiskSource, constraints.VirtType),
 		of(ChosenAtStart, constraints.InstanceType),
 		of(Ignored, constraints.AllocatePublicIP, constraints.Container, constraints.CPUPower,
-			constraints.ImageID, constraints.InstanceRole, constraints.Spaces, constraints.Tags),
+			constraints.ImageID, constraints.InstanceRole, constraints.Tags),
+		of(InSpaces, constraints.Spaces),
 		map[string]Constraint{
 			constraints.RootDisk: {Limit, Unlimited, "the storage pool is of type dir"},
 			constraints.Zones:    {Chosen, Ignored, "LXD is not a cluster"},
@@ -118,7 +121,8 @@ var Dummy = Profile{
 		of(Ignored, constraints.CPUPower, constraints.VirtType),
 		of(NoEffect, constraints.AllocatePublicIP, constraints.Container, constraints.ImageID,
 			constraints.InstanceRole, constraints.InstanceType, constraints.RootDiskSource,
-			constraints.Spaces, constraints.Tags, constraints.Zones),
+			constraints.Tags, constraints.Zones),
+		of(InSpaces, constraints.Spaces),
 	),
 	BadPlacement: "under-the-desk", BadSeries: "xenial",
 	Notes: Notes{

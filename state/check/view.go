@@ -12,6 +12,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/cursor"
 )
 
 // A DocID identifies a document.
@@ -101,7 +102,7 @@ func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (
 	for collection, names := range fields {
 		t := &table{rows: map[string]Row{}, by: map[string]map[any][]Row{}}
 		err := db.With(collection, func(c *mgo.Collection) error {
-			q := c.Find(nil)
+			q := cursor.Find(c, nil)
 			if len(names) > 0 {
 				q = q.Select(selected(names))
 			}
@@ -188,7 +189,7 @@ func (v *View) find(collection string, query bson.D) (rows []Row) {
 		return nil
 	}
 	v.err = v.DB.Reading(collection, func(c *mgo.Collection) error {
-		q := c.Find(query).Sort("_id")
+		q := cursor.Find(c, query).Sort("_id")
 		if names := v.fields[collection]; len(names) > 0 {
 			q = q.Select(selected(names))
 		}

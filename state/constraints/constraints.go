@@ -223,15 +223,49 @@ func Merge(model, service Value) Value {
 	return DefaultRules().Merge(model, service)
 }
 
+// Spaces returns the names of the spaces in which a machine must have an address, and of those in which it must have none.
+func (c Value) Spaces() (in, out []string) {
+	for _, name := range strings.Split(c.values[Spaces], ",") {
+		if without, ok := strings.CutPrefix(name, "^"); ok {
+			out = append(out, without)
+		} else if name != "" {
+			in = append(in, name)
+		}
+	}
+	return in, out
+}
+
+// RenameSpace returns c with another name for a space, or without it if to is "".
+func (c Value) RenameSpace(from, to string) Value {
+	var kept []string
+	for _, name := range strings.Split(c.values[Spaces], ",") {
+		not, plain := "", name
+		if without, ok := strings.CutPrefix(name, "^"); ok {
+			not, plain = "^", without
+		}
+		if plain == from {
+			plain = to
+		}
+		if plain != "" {
+			kept = append(kept, not+plain)
+		}
+	}
+	values := maps.Clone(c.values)
+	if values[Spaces] = strings.Join(kept, ","); len(kept) == 0 {
+		delete(values, Spaces)
+	}
+	return Value{values}
+}
+
 // MetBy reports whether c is satisfied by a machine with this hardware that was requested with the
 // constraints own. A cloud gives a machine at least the requested sizes; requirements that hardware does not
-// describe, such as tags, must have been requested literally.
+// describe, such as tags, must have been requested literally. Spaces are not judged: they depend on the machine's addresses.
 func (c Value) MetBy(h entity.Hardware, own Value) bool {
 	has := map[string]uint64{Cores: h.Cores, Mem: h.Mem, RootDisk: h.RootDisk}
 	for _, key := range c.Keys() {
 		value, _ := c.Get(key)
 		asked, _ := own.Get(key)
-		if !c.demands(key) || value == asked {
+		if !c.demands(key) || value == asked || key == Spaces {
 			continue
 		}
 		n, met := c.Number(key), false

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +63,6 @@ func Help() string {
 var (
 	arches     = []string{"amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"}
 	containers = append([]string{noContainer}, entity.ContainerTypes...)
-	spaceName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
 // canonicalText accepts any UTF-8 text without white space. A value with a blank, which only
@@ -152,7 +150,7 @@ func canonicalSpaces(s string) (string, error) {
 		return "", err
 	}
 	for _, space := range strings.Split(s, ",") {
-		if name := strings.TrimPrefix(space, "^"); !spaceName.MatchString(name) {
+		if name := strings.TrimPrefix(space, "^"); !entity.IsValidSpace(name) {
 			return "", fmt.Errorf("%q is not a valid space name", name)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"juju/state/watcher"
 )
 
-// The levels of access to the controller and to a model. Each includes the lower ones; "" is no access.
+// The levels of access to the controller, to a model and to an offer. Each includes the lower ones; "" is no access.
 const (
 	AccessLogin     = "login"
 	AccessAddModel  = "add-model" // may add models
@@ -25,6 +25,8 @@ const (
 	AccessRead  = "read"
 	AccessWrite = "write"
 	AccessAdmin = "admin"
+
+	AccessConsume = "consume" // may relate services of their own models to an offer; read and admin are above and below
 )
 
 // A ladder lists the levels of access to something, the lowest first.
@@ -33,6 +35,7 @@ type ladder []string
 var (
 	controllerLadder = ladder{"", AccessLogin, AccessAddModel, AccessSuperuser}
 	modelLadder      = ladder{"", AccessRead, AccessWrite, AccessAdmin}
+	offerLadder      = append(ladder{""}, entity.OfferLevels...)
 )
 
 // check rejects a level that is not on the ladder.
@@ -107,22 +110,28 @@ func (c *Controller) changeControllerAccess(ctx context.Context, user, level str
 	})
 }
 
-// A modelUserDoc records the access of a user to a model that someone else owns.
+// A modelUserDoc records the access of a user to a model that someone else owns, or to one of its offers.
 type modelUserDoc struct {
 	ID        string    `bson:"_id"` // see modelUserID
 	Model     string    `bson:"model"`
-	User      string    `bson:"user"` // a userID
+	Offer     string    `bson:"offer,omitempty"` // a UUID
+	User      string    `bson:"user"`            // a userID
 	Access    string    `bson:"access"`
 	CreatedBy string    `bson:"createdby"`
 	Created   time.Time `bson:"created"`
 }
 
+// modelUserID returns the id of a user's access to a model, or to an offer.
 func modelUserID(model, user string) string { return model + "#" + userID(user) }
 
-// modelAccess returns the access to a model that was granted to a user; "" for none.
+// modelAccess returns the access to a model or an offer that was granted to a user; "" for none.
 func (c *Controller) modelAccess(model, user string) (string, error) {
+	return c.accessBy(modelUserID(model, user))
+}
+
+func (c *Controller) accessBy(id string) (string, error) {
 	var doc modelUserDoc
-	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
+	err := c.db.Get(modelUsersC, id, &doc, "access")
 	if entity.IsNotFound(err) {
 		return "", nil
 	}
@@ -131,11 +140,20 @@ func (c *Controller) modelAccess(model, user string) (string, error) {
 
 // GrantModel raises a user's access to a model. by is the user who grants it.
 func (c *Controller) GrantModel(ctx context.Context, model, user, level, by string) error {
-	if err := modelLadder.check("model", level); err != nil {
+	return c.grant(ctx, "model", modelLadder, modelUserDoc{ID: modelUserID(model, user), Model: model, Access: level, CreatedBy: by}, user)
+}
+
+// GrantOffer raises a user's access to an offer, given by its UUID. by is the user who grants it.
+func (c *Controller) GrantOffer(ctx context.Context, model, offer, user, level, by string) error {
+	return c.grant(ctx, "offer", offerLadder, modelUserDoc{ID: modelUserID(offer, user), Model: model, Offer: offer, Access: level, CreatedBy: by}, user)
+}
+
+func (c *Controller) grant(ctx context.Context, what string, l ladder, doc modelUserDoc, user string) error {
+	level := doc.Access
+	if err := l.check(what, level); err != nil {
 		return err
 	}
-	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by,
-		Created: c.now()}
+	doc.User, doc.Created = userID(user), c.now()
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
 		if entity.IsNotFound(err) && entity.Hint(err) == "" {
@@ -143,18 +161,18 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		} else if err != nil {
 			return err
 		}
-		row, err := c.readyRow(model)
+		row, err := c.readyRow(doc.Model)
 		if err != nil {
 			return err
 		}
-		has, err := c.modelAccess(model, user)
+		has, err := c.accessBy(doc.ID)
 		if err != nil {
 			return err
 		}
 		if userID(row.Owner) == target.ID {
 			has = AccessAdmin
 		}
-		if _, err := modelLadder.granted(has, level); err != nil {
+		if _, err := l.granted(has, level); err != nil {
 			return err
 		}
 		o.Assert(usersC, target.ID, bson.D{{"removed", false}})
@@ -167,7 +185,7 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("could not grant model access: %w", err)
+		return fmt.Errorf("could not grant %s access: %w", what, err)
 	}
 	return nil
 }
@@ -175,7 +193,17 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 // RevokeModel revokes a level of access to a model; the user keeps the one below. The owner's access
 // can't be revoked.
 func (c *Controller) RevokeModel(ctx context.Context, model, user, level string) error {
-	if err := modelLadder.check("model", level); err != nil {
+	return c.revoke(ctx, "model", modelLadder, model, modelUserID(model, user), user, level)
+}
+
+// RevokeOffer revokes a level of access to an offer, given by its UUID; the user keeps the one below.
+func (c *Controller) RevokeOffer(ctx context.Context, model, offer, user, level string) error {
+	return c.revoke(ctx, "offer", offerLadder, model, modelUserID(offer, user), user, level)
+}
+
+// revoke changes the access with an id, to a model or to an offer of it.
+func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, id, user, level string) error {
+	if err := l.check(what, level); err != nil {
 		return err
 	}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
@@ -191,11 +219,11 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
 				"To keep the owner out: juju disable-user %s", target.Name)
 		}
-		has, err := c.modelAccess(model, user)
+		has, err := c.accessBy(id)
 		if err != nil {
 			return err
 		}
-		left, err := modelLadder.revoked(target.Name, has, level)
+		left, err := l.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
 			err = entity.WithHint(err, "Superusers have access to all models; to change that: juju revoke %s superuser", target.Name)
 		}
@@ -204,14 +232,14 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		seen := bson.D{{"access", has}}
 		if left == "" {
-			o.Remove(modelUsersC, modelUserID(model, user), seen)
+			o.Remove(modelUsersC, id, seen)
 		} else {
-			o.Update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
+			o.Update(modelUsersC, id, seen, bson.D{{"$set", bson.D{{"access", left}}}})
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("could not revoke model access: %w", err)
+		return fmt.Errorf("could not revoke %s access: %w", what, err)
 	}
 	return nil
 }
@@ -255,10 +283,53 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	return rights, err
 }
 
+// OfferAccess returns a user's current access to an offer, given by its UUID; "" for none.
+func (c *Controller) OfferAccess(ctx context.Context, user, model, offer string) (string, error) {
+	rights, err := c.Rights(ctx, user, model)
+	if err != nil || rights.Controller == "" || rights.Model == AccessAdmin {
+		return rights.Model, err
+	}
+	return c.modelAccess(offer, user)
+}
+
+// MayConsume reports whether a level of access to an offer includes its consumption.
+func MayConsume(access string) bool {
+	return offerLadder.rank(access) >= offerLadder.rank(AccessConsume)
+}
+
+// MayConsume reports whether a user may currently consume an offer of a model, given by its UUID.
+func (c *Controller) MayConsume(ctx context.Context, user, model, offer string) (bool, error) {
+	access, err := c.OfferAccess(ctx, user, model, offer)
+	return MayConsume(access), err
+}
+
+// DropOffer revokes all access to an offer, which is being removed. Its UUID is never reused.
+func (c *Controller) DropOffer(ctx context.Context, offer string) error {
+	return c.dropRights(ctx, bson.D{{"offer", offer}})
+}
+
 // WatchRights sends an event when a user's Rights for a model ("" for none) may have changed.
 func (c *Controller) WatchRights(ctx context.Context, user, model string) <-chan struct{} {
 	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)),
 		watcher.Doc(modelUsersC, modelUserID(model, user)))
+}
+
+// WatchUsers sends an event when the access of any user may have changed.
+func (c *Controller) WatchUsers(ctx context.Context) <-chan struct{} {
+	return watcher.Notify(ctx, c.hub, watcher.Collection(usersC), watcher.Collection(modelUsersC))
+}
+
+// GrantedOffers returns the UUIDs of the offers of a model that anyone was granted access to, of removed ones too.
+func (c *Controller) GrantedOffers(ctx context.Context, model string) ([]string, error) {
+	var docs []modelUserDoc
+	if err := c.db.All(modelUsersC, bson.D{{"model", model}, {"offer", bson.D{{"$exists", true}}}}, &docs); err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, d := range docs {
+		all = append(all, d.Offer)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(all))), nil
 }
 
 // A ModelUser is a user with access to a model.
@@ -272,15 +343,27 @@ type ModelUser struct {
 // ModelUsers returns a model's owner and the users who were granted access to it, by name. It does not
 // include other superusers.
 func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser, error) {
+	return c.usersOf(model, model, bson.D{{"model", model}, notOffer})
+}
+
+// OfferUsers returns the owner of an offer's model and the users who were granted access to the offer, by name.
+func (c *Controller) OfferUsers(ctx context.Context, model, offer string) ([]ModelUser, error) {
+	return c.usersOf(model, offer, bson.D{{"offer", offer}})
+}
+
+// notOffer matches access to models.
+var notOffer = bson.DocElem{Name: "offer", Value: bson.D{{"$exists", false}}}
+
+func (c *Controller) usersOf(model, of string, query bson.D) ([]ModelUser, error) {
 	row, err := c.readyRow(model)
 	if err != nil {
 		return nil, err
 	}
 	var docs []modelUserDoc
-	if err := c.db.All(modelUsersC, bson.D{{"model", model}}, &docs); err != nil {
+	if err := c.db.All(modelUsersC, query, &docs); err != nil {
 		return nil, err
 	}
-	docs = append(docs, modelUserDoc{ID: modelUserID(model, row.Owner), User: userID(row.Owner), Access: AccessAdmin})
+	docs = append(docs, modelUserDoc{ID: modelUserID(of, row.Owner), User: userID(row.Owner), Access: AccessAdmin})
 	var ids, logins []string
 	for _, d := range docs {
 		ids, logins = append(ids, d.User), append(logins, d.ID)
@@ -303,6 +386,11 @@ func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser,
 	return users, nil
 }
 
+// WatchModelsOf sends an event when the result of ModelsOf, that of Models, or who has access to one of them may have changed.
+func (c *Controller) WatchModelsOf(ctx context.Context, user string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC), watcher.Collection(modelUsersC), watcher.Doc(usersC, userID(user))), nil
+}
+
 // ModelsOf returns the models that a user has access to, by name, and the level of each.
 func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow, access []string, err error) {
 	rights, err := c.Rights(ctx, user, "")
@@ -314,7 +402,7 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 		return nil, nil, err
 	}
 	var docs []modelUserDoc
-	if err := c.db.All(modelUsersC, bson.D{{"user", userID(user)}}, &docs); err != nil {
+	if err := c.db.All(modelUsersC, bson.D{{"user", userID(user)}, notOffer}, &docs); err != nil {
 		return nil, nil, err
 	}
 	granted := map[string]string{}

@@ -15,6 +15,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/cursor"
 )
 
 // A blobDoc records which models refer to an archive, which is stored once for all of them. File is never
@@ -29,11 +30,7 @@ type blobDoc struct {
 
 // unkept asserts that no model has called Keep for the archive since the document was read.
 func (d blobDoc) unkept() bson.D {
-	kept := any(d.Kept)
-	if d.Kept == 0 {
-		kept = bson.D{{"$exists", false}}
-	}
-	return bson.D{{"models", d.Models}, {"kept", kept}}
+	return append(bson.D{{"models", d.Models}}, mongo.Unadvanced("kept", d.Kept)...)
 }
 
 // charmBlobs is the prefix of the collections that hold the files.
@@ -147,7 +144,7 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 // file, which is newFile if this is the first reference.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		if row, err := c.row(model); err != nil {
+		if row, err := c.ModelRow(model); err != nil {
 			return err
 		} else if row.Step != stepReady {
 			return notReady(model)
@@ -245,7 +242,7 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 	var files []struct {
 		ID any `bson:"_id"`
 	}
-	if err := fs.Find(bson.D{{"filename", name}}).Select(bson.D{{"_id", 1}}).All(&files); err != nil {
+	if err := cursor.Find(fs.Files, bson.D{{"filename", name}}).Select(bson.D{{"_id", 1}}).All(&files); err != nil {
 		return err
 	}
 	for _, f := range files {

@@ -16,16 +16,24 @@ import (
 
 // unruled maps the collections that need no rules to the reasons.
 var unruled = map[string]string{
-	modelLeftoversC: "their models are removed",
-	loginsC:         "login times; written outside transactions, and nothing depends on them",
+	modelLeftoversC:   "their models are removed",
+	loginsC:           "login times; written outside transactions, and nothing depends on them",
+	nodesC:            "each controller writes its own document again when it starts",
+	beatsC:            "as nodes; a document is replaced every few seconds",
+	presenceC:         "as nodes; written outside transactions",
+	nodeUpgradesC:     "two documents: one of an upgrade, which a user asks for again, and one that is written again if it is missing",
+	controllerLeasesC: "one lease, which is taken anew if it is missing; its epoch follows that of the fence",
+	auditC:            "the past; bounded, and written outside transactions",
+	lease.Fences:      "one document, which is inserted again if it is missing",
 }
 
 // fields has the collections and fields that the rules read. Every collection is either here and has rules,
 // or is in unruled.
 var fields = map[string][]string{
-	modelsC:           {"name", "owner", "step"},
+	modelsC:           {"name", "owner", "step", "credential"},
 	modelNamesC:       {"model"},
 	usersC:            {"_id"},
+	cloudCredentialsC: {"_id"},
 	controllerC:       {"_id"},
 	blobsC:            {"file", "models"},
 	oldFilesC:         {"_id"},
@@ -37,6 +45,12 @@ var fields = map[string][]string{
 var pointers = []check.Pointer{
 	{modelsC, "its owner", func(_ *check.View, _ string, r check.Row) []check.DocID {
 		return []check.DocID{{usersC, userID(r.Text("owner"))}}
+	}, ""},
+	{modelsC, "its credential of the cloud", func(_ *check.View, _ string, r check.Row) []check.DocID {
+		if r.Text("credential") == "" {
+			return nil
+		}
+		return []check.DocID{{cloudCredentialsC, credentialID(r.Text("credential"))}}
 	}, ""},
 	{modelUsersC, "its model", check.Named(modelsC, "model"), "remove it"},
 	{modelUsersC, "its user", check.Named(usersC, "user"), "remove it"},
@@ -81,7 +95,7 @@ func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 		What:   fmt.Sprintf("the database of model %q does not exist", r.Text("name")),
 		Repair: "create it, empty",
 		Act: func(ctx context.Context) error {
-			row, err := c.row(id)
+			row, err := c.ModelRow(id)
 			if err != nil {
 				return err
 			}

@@ -75,6 +75,11 @@ var damages = []damage{
 	}, `model "controller" refers to it but does not use it`, false},
 	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
 		"but charms use the archive in file", false},
+	{"cloudcredentials", "a model whose credential is gone", func(w *world, c *mgo.Collection) error {
+		w.ok(w.ctrl.AddCloudCredential(w.ctx, "ops", entity.CloudCredential{AuthType: "certificate"}))
+		w.ok(w.ctrl.SetModelCredential(w.ctx, w.st.UUID(), "ops"))
+		return c.RemoveId("#ops")
+	}, "its credential of the cloud does not exist: cloudcredentials #ops", true},
 	{"oldfiles", "a file in use that is marked for deletion",
 		func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
 		" has this file", false},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,8 +24,10 @@ import (
 
 var logger = loggo.GetLogger("juju.state.controller")
 
-// controllerDB is the name of the controller's own database.
-const controllerDB = "juju"
+// DB is the name of the controller's own database.
+const DB = "juju"
+
+const controllerDB = DB
 
 // A Controller manages the controller's own database, and opens each model's State. It is safe for concurrent use.
 type Controller struct {
@@ -34,11 +37,13 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
-	leases *lease.Leases
-	hasher *secret.Hasher
-	known  secret.Known // users' passwords verified recently
-	hub    *watcher.Hub
-	tail   *watcher.Tailer
+	leases   *lease.Leases // of services
+	singular *lease.Leases
+	claimed  atomic.Int64 // the last epoch of the singular lease that this process got
+	hasher   *secret.Hasher
+	known    secret.Known // users' passwords verified recently
+	hub      *watcher.Hub
+	tail     *watcher.Tailer
 
 	// id identifies this process. It is stored as the creator of the models that it creates.
 	id string
@@ -61,6 +66,11 @@ type controllerDoc struct {
 	UUID  string `bson:"uuid"`
 	Name  string `bson:"name"`
 	Cloud string `bson:"cloud"`
+	// Defaults are the settings that new models get, in their stored form. The version grows with each change.
+	Defaults        map[string]string `bson:"defaults,omitempty"`
+	DefaultsVersion int               `bson:"defaultsversion,omitempty"`
+	// TokenKey signs the tokens of consumers, in base64; see consumers.go. It has a name of those that are never shown.
+	TokenKey string `bson:"password,omitempty"`
 }
 
 // A model is an open model with the function that closes it.
@@ -103,7 +113,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	if p.UUID == "" {
 		p.UUID = uuid.NewString()
 	}
-	c.doc = controllerDoc{controllerC, p.UUID, p.Name, p.Cloud}
+	c.doc = controllerDoc{ID: controllerC, UUID: p.UUID, Name: p.Name, Cloud: p.Cloud}
 	hash, err := c.hashUserPassword(p.Password)
 	if err != nil {
 		return err
@@ -151,21 +161,39 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state
 // Open opens the controller in a store, and upgrades documents written by an older version. The error is
 // entity.NotSupported if a newer version wrote them.
 func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
+	c, err := Attach(store, o)
+	if err == nil {
+		if err = c.Upgrade(ctx); err != nil {
+			c.Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Attach is Open without the upgrade. Until Upgrade has been called, only what is about the nodes, and
+// DropDatabases, may be used.
+func Attach(store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
+	return c, nil
+}
+
+// Upgrade upgrades documents written by an older version, as Open says.
+func (c *Controller) Upgrade(ctx context.Context) error {
 	// Finish the transactions that a crash interrupted before anyone sees their data.
 	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
-		c.Close()
-		return nil, err
+		return err
 	}
 	if err := c.upgrade(ctx); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("cannot open the controller: %w", err)
+		return fmt.Errorf("cannot open the controller: %w", err)
 	}
-	return c, nil
+	return nil
 }
 
 // leftBefore returns the time before which unfinished transactions are abandoned, because no process is
@@ -193,7 +221,8 @@ func newController(store *mongo.Store, o Options) *Controller {
 	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now,
 		hasher: secret.NewHasher(o.PasswordCost), id: mongo.NewID(), alone: store.Embedded() != nil && !o.Shared,
 		states: map[string]model{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
-	c.leases = lease.New(c.db, store.Barrier, o.Now)
+	c.leases = lease.New(c.db, lease.Collection, store.Barrier, o.Now)
+	c.singular = lease.New(c.db, controllerLeasesC, store.Barrier, o.Now)
 	c.hub, c.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) {
 		watcher.Tail(ctx, c.db.Tail, store.Barrier, hub)
 	})
@@ -236,6 +265,10 @@ func (c *Controller) Cloud() string { return c.doc.Cloud }
 // Began records the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails
 // if the primary was lost meanwhile, because data that the request read may be rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
+
+// Noting returns the context of the same request, which calls note as soon as it has changed something, before that is on
+// disk: what note writes is on disk with the change.
+func Noting(ctx context.Context, note func()) context.Context { return mongo.Noting(ctx, note) }
 
 // Barrier waits until all earlier writes are on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }

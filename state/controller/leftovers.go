@@ -23,12 +23,13 @@ type leftDoc struct {
 	At    time.Time `bson:"at"`
 	// Filesystems are the ids of those still to be destroyed.
 	Filesystems []string `bson:"filesystems,omitempty"`
+	Credential  string   `bson:"credential,omitempty"` // that reaches them
 }
 
 // leaveLeftover records resources outside the store that the removal of a model could not remove.
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now(),
-		Filesystems: row.Filesystems}
+		Filesystems: row.Filesystems, Credential: row.Credential}
 	if doc.How == "" {
 		doc.How = fmt.Sprintf("remove the cloud resources tagged with model %s; the controller retries when it starts, "+
 			"or when it removes another model", row.UUID)

@@ -34,6 +34,8 @@ type ModelRow struct {
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
 	Creator string    `bson:"creator,omitempty"` // the id of the Controller that creates it
+	// Credential is the name of the cloud's credential that the model uses; "" for the first.
+	Credential string `bson:"credential,omitempty"`
 	// Config is the model's initial config; the current one is in the model's own document.
 	Config map[string]string `bson:"config,omitempty"`
 	// Removing is when the removal began. Forced is set if the model was destroyed with force; then the removal does
@@ -52,10 +54,11 @@ func modelNameID(owner, name string) string { return owner + "#" + name }
 
 // AddModelParams describes a new model.
 type AddModelParams struct {
-	Name   string
-	Owner  string
-	Series string            // the controller's default if empty
-	Config map[string]string // settings of the model, as users write them
+	Name       string
+	Owner      string
+	Series     string            // the controller's default if empty
+	Config     map[string]string // settings of the model, as users write them
+	Credential string            // that of ModelRow
 }
 
 // AddModel creates a model and opens it. If a controller that has since died began to create one with that name and
@@ -76,8 +79,13 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 	if err != nil {
 		return fail(err)
 	}
+	if p.Name != state.ControllerModel {
+		if config, err = c.withDefaults(ctx, config); err != nil {
+			return fail(err)
+		}
+	}
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
-		Created: c.now(), Creator: c.id, Config: config}
+		Created: c.now(), Creator: c.id, Config: config, Credential: p.Credential}
 	takenOver := false
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		owner, err := c.userDocOf(p.Owner)
@@ -94,7 +102,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 			// already applied.
 			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.Insert(modelsC, row.UUID, row)
-			return nil
+			return c.useCredential(o, row.Credential)
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
@@ -121,6 +129,9 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 			}
 		}
 		err = st.Settings().SetConfig(ctx, config, reset)
+		if err == nil {
+			err = c.SetModelCredential(ctx, row.UUID, p.Credential)
+		}
 	}
 	return st, err
 }
@@ -209,7 +220,7 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
 		// Another controller took over the row. If it removed the row, remove what this controller has created since.
-		if _, rowErr := c.row(row.UUID); entity.IsNotFound(rowErr) {
+		if _, rowErr := c.ModelRow(row.UUID); entity.IsNotFound(rowErr) {
 			err = c.store.Drop(row.UUID)
 		}
 	}
@@ -218,8 +229,8 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	}
 }
 
-// row reads the row of a model.
-func (c *Controller) row(id string) (row ModelRow, err error) {
+// ModelRow reads the row of a model.
+func (c *Controller) ModelRow(id string) (row ModelRow, err error) {
 	err = c.db.Get(modelsC, id, &row, fmt.Sprintf("model %q", id))
 	return row, err
 }
@@ -310,7 +321,7 @@ func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, o
 
 // readyRow reads a model's row; if the row is not ready it closes the model.
 func (c *Controller) readyRow(id string) (ModelRow, error) {
-	row, err := c.row(id)
+	row, err := c.ModelRow(id)
 	if err == nil && row.Step != stepReady {
 		err = notReady(id)
 	}
@@ -341,7 +352,7 @@ func (c *Controller) forget(id string) {
 func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error) {
 	host := state.Host{Store: c.store, Form: c.modelForm(), Now: c.now, Leases: c.leases,
 		Archives: archives{c, row.UUID}, Made: func() (state.NewModel, error) {
-			row, err := c.row(row.UUID)
+			row, err := c.ModelRow(row.UUID)
 			return c.newModel(row), err
 		}}
 	// As in Open, first finish the transactions that a crash interrupted, and upgrade.

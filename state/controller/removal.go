@@ -26,7 +26,7 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 		return err
 	}
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		row, err := c.row(id)
+		row, err := c.ModelRow(id)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
 	if err != nil {
 		// Another controller may be removing it, or have removed it.
-		row, rowErr := c.row(id)
+		row, rowErr := c.ModelRow(id)
 		if entity.IsNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
 			return nil
 		}
@@ -61,7 +61,7 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 }
 
 func (c *Controller) removeDead(ctx context.Context, id string) error {
-	row, err := c.row(id)
+	row, err := c.ModelRow(id)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
-		now, err := c.row(row.UUID)
+		now, err := c.ModelRow(row.UUID)
 		if err == nil && now.Step == stepRemoving {
 			return mongo.ErrNothing
 		}
@@ -116,7 +116,7 @@ func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
 		return err
 	}
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		now, err := c.row(row.UUID)
+		now, err := c.ModelRow(row.UUID)
 		if entity.IsNotFound(err) {
 			return mongo.ErrNothing // another controller removed it
 		} else if err != nil {
@@ -158,7 +158,7 @@ func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	}
 	for _, doc := range docs {
 		all = append(all, Remains{ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving,
-			Filesystems: doc.Filesystems}, true})
+			Filesystems: doc.Filesystems, Credential: doc.Credential}, true})
 	}
 	return all, nil
 }
@@ -218,6 +218,9 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 	if err := c.store.Drop(row.UUID); err != nil {
 		return false, err
 	}
+	if err := c.dropPresence(bson.D{{"model", row.UUID}}); err != nil {
+		return false, err
+	}
 	// No lease can be claimed after this, because claiming reads the model first.
 	if err := c.leases.DropModel(ctx, row.UUID); err != nil {
 		return false, err
@@ -228,7 +231,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 // removeRow is the last step. It frees the name; the UUID is never reused.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		if _, err := c.row(row.UUID); entity.IsNotFound(err) {
+		if _, err := c.ModelRow(row.UUID); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/cursor"
 	"juju/state/schema"
 )
 
@@ -51,6 +52,9 @@ func (c *Controller) upgrade(ctx context.Context) error {
 		}
 		m.close(closing())
 	}
+	if !c.alone {
+		return c.setForms(ctx, true)
+	}
 	return nil
 }
 
@@ -69,7 +73,7 @@ func referToBlobs(ctx context.Context, store *mongo.Store, db *mongo.Database) e
 		}
 		model := store.Open(m.UUID)
 		err := model.With("charms", func(charmC *mgo.Collection) error {
-			return charmC.Find(nil).Select(bson.D{{"sha256", 1}}).All(&charms)
+			return cursor.Find(charmC, nil).Select(bson.D{{"sha256", 1}}).All(&charms)
 		})
 		model.Close(closing())
 		if err != nil {

@@ -129,6 +129,22 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 	})
 }
 
+// LastLogins returns when a user last logged in to each of some models, without those that the user never did.
+func (c *Controller) LastLogins(ctx context.Context, user string, models []string) (map[string]time.Time, error) {
+	ids := make([]string, len(models))
+	for i, model := range models {
+		ids[i] = modelUserID(model, user)
+	}
+	at, err := c.logins(ids)
+	all := make(map[string]time.Time, len(at))
+	for i, id := range ids {
+		if t, ok := at[id]; ok {
+			all[models[i]] = t
+		}
+	}
+	return all, err
+}
+
 // logins returns the time of the last login by id, without ids that have none.
 func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
 	var docs []loginDoc

@@ -36,6 +36,34 @@ func BaseOf(series string) Base {
 	return Base{Name: series}
 }
 
+// ParseBase parses a base such as "ubuntu@22.04" or "ubuntu@22.04/stable". The error is Invalid if no series has it.
+func ParseBase(text string) (Base, error) {
+	name, channel, ok := strings.Cut(text, "@")
+	if !ok {
+		return Base{}, WithHint(Errorf(Invalid, "expected base string to contain os and channel separated by '@', got %q", text),
+			"Give a base as in ubuntu@22.04 or debian@12")
+	}
+	release, risk, hasRisk := strings.Cut(channel, "/")
+	for _, known := range bases {
+		if known.name == name && known.release == release && (!hasRisk || risk == "stable") {
+			return BaseOf(known.series), nil
+		}
+	}
+	var all []string
+	for _, known := range bases {
+		all = append(all, known.name+"@"+known.release)
+	}
+	return Base{}, WithHint(Errorf(Invalid, "unknown base %q", text), "Known bases: %s", strings.Join(all, ", "))
+}
+
+// String returns the base as ParseBase reads it, such as "ubuntu@22.04/stable".
+func (b Base) String() string {
+	if b.Channel == "" {
+		return b.Name
+	}
+	return b.Name + "@" + b.Channel
+}
+
 // Series returns the series of the base; "" for the zero Base. It ignores the risk in a channel such
 // as "22.04/edge".
 func (b Base) Series() string {
@@ -46,4 +74,13 @@ func (b Base) Series() string {
 		}
 	}
 	return b.Name
+}
+
+// SeriesOf returns the series of a base as bundles write it, "" if it is not known.
+func SeriesOf(base string) string {
+	name, channel, _ := strings.Cut(base, "@")
+	if series := (Base{Name: name, Channel: channel}).Series(); series != name {
+		return series
+	}
+	return ""
 }

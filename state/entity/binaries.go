@@ -52,6 +52,10 @@ type FailedUpgrade struct {
 type ControllerBinaries struct {
 	Binaries
 	Failed *FailedUpgrade `json:"failed,omitempty"` // the last upgrade, if it failed
+	// Upgrade is the last upgrade of the controllers that share a store; nil if there was none, or it can't be shared.
+	Upgrade *ControllerUpgrade `json:"upgrade,omitempty"`
+	// Mixed means that another controller that shares the store runs other binaries.
+	Mixed bool `json:"mixed,omitempty"`
 }
 
 var versionPattern = regexp.MustCompile(`^(\d{1,9})\.(\d{1,9})(?:\.|-([a-z]+))(\d{1,9})(?:\.(\d{1,9}))?$`)

@@ -20,6 +20,7 @@ const (
 	NotAlive          Kind = "not alive"                  // the entity, or one that it needs, is Dying or Dead
 	InUse             Kind = "in use"                     // something still references it
 	Contention        Kind = "excessive contention"       // retry soon
+	Moved             Kind = "model has changed"          // since the plan that the caller has seen
 	Unavailable       Kind = "try again"                  // the peer is temporarily unreachable
 	NotImplemented    Kind = "not implemented"            // no such method or version
 	NotSupported      Kind = "not supported"              // this entity or cloud can't do it
@@ -50,7 +51,7 @@ func (k Kind) Error() string { return string(k) }
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
 	Unavailable, NotImplemented, NotSupported, NotProvisioned, CannotEnter, CannotEnterYet,
 	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, TaskGone, Damaged,
-	PersistentStorage}
+	PersistentStorage, Moved}
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }

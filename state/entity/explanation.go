@@ -43,6 +43,7 @@ type Reason struct {
 const (
 	ByProvisioner = "provisioner"
 	ByCleaner     = "cleaner"
+	ByController  = "controller"
 	ByUser        = "user"
 	ByCharm       = "charm"
 )

@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,27 @@ func (h Hardware) String() string {
 		parts = append(parts, "availability-zone="+h.Zone)
 	}
 	return strings.Join(parts, " ")
+}
+
+// ParseHardware is the inverse of String. It ignores what it doesn't know.
+func ParseHardware(text string) (h Hardware) {
+	for _, part := range strings.Fields(text) {
+		key, value, _ := strings.Cut(part, "=")
+		n, _ := strconv.ParseUint(strings.TrimSuffix(value, "M"), 10, 64) // 0 is unknown
+		switch key {
+		case "arch":
+			h.Arch = value
+		case "cores":
+			h.Cores = n
+		case "mem":
+			h.Mem = n
+		case "root-disk":
+			h.RootDisk = n
+		case "availability-zone":
+			h.Zone = value
+		}
+	}
+	return h
 }
 
 // Or returns h with its unknown fields taken from other.

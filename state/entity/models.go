@@ -16,7 +16,10 @@ type ModelDescription struct {
 	OwnerTag       Tag    `json:"owner-tag"`
 	Life           string `json:"life"`
 	Status         Status `json:"-"` // package params has its own wire form
-	AgentVersion   string `json:"agent-version"`
+	CloudName      string `json:"-"` // in package params it is a tag
+	CloudRegion    string `json:"cloud-region"`
+	AgentVersion   string `json:"agent-version"` // JujuVersion
+	Release        string `json:"release"`       // of the binaries that its agents are to run
 }
 
 // A ModelSummary is one entry in a list of models.
@@ -57,6 +60,17 @@ type ModelMachine struct {
 	Message    string `json:"message,omitempty"`
 	HasVote    bool   `json:"has-vote,omitempty"`
 	WantsVote  bool   `json:"wants-vote,omitempty"`
+
+	Hardware MachineHardware `json:"hardware"`
+}
+
+// MachineHardware is Hardware with the key that Juju has in models' descriptions.
+type MachineHardware struct {
+	Arch     string `json:"arch,omitempty"`
+	Cores    uint64 `json:"cores,omitempty"`
+	Mem      uint64 `json:"mem,omitempty"`       // MiB
+	RootDisk uint64 `json:"root-disk,omitempty"` // MiB
+	Zone     string `json:"availability-zone,omitempty"`
 }
 
 // A ModelBlocks is a model with the types of its blocks.

@@ -1,6 +1,9 @@
 package entity
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A ModelStatus is everything that `juju status` shows about one model. The number of queries needed
 // to read it doesn't grow with the model. Lists are in natural order (CompareNatural), relations by
@@ -10,6 +13,8 @@ type ModelStatus struct {
 	Machines  []MachineStatus  `json:"machines,omitempty"` // hosts; containers are nested in them
 	Services  []ServiceStatus  `json:"services,omitempty"`
 	Relations []RelationStatus `json:"relations,omitempty"`
+	Remotes   []RemoteStatus   `json:"remotes,omitempty"`
+	Offers    []OfferStatus    `json:"offers,omitempty"`
 	At        time.Time        `json:"at"` // the controller's clock when it was read
 }
 
@@ -47,10 +52,15 @@ type ModelHeader struct {
 	UUID       string `json:"uuid"`
 	Controller bool   `json:"controller,omitempty"` // the controller's own model
 	Life       Life   `json:"life"`
-	Cloud      string `json:"cloud"`             // the provider's kind: "local", "lxd", …
-	Version    string `json:"version,omitempty"` // that its agents should run
-	Status     Status `json:"status"`            // "available", or why it isn't
+	Cloud      string `json:"cloud"`                // the provider's kind: "local", "lxd", …
+	CloudName  string `json:"cloud-name,omitempty"` // that a user has given to the cloud; "" if it is the kind
+	Region     string `json:"region,omitempty"`     // of the cloud
+	Version    string `json:"version,omitempty"`    // that its agents should run
+	Status     Status `json:"status"`               // "available", or why it isn't
 }
+
+// ShownCloud returns the name of the cloud.
+func (h ModelHeader) ShownCloud() string { return cmp.Or(h.CloudName, h.Cloud) }
 
 // A MachineStatus is one machine and the containers it hosts.
 type MachineStatus struct {
@@ -79,14 +89,40 @@ type ServiceStatus struct {
 	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision in state
 	Series          string              `json:"series"`
 	Exposed         bool                `json:"exposed,omitempty"`
+	Endpoints       ExposedEndpoints    `json:"exposed-endpoints,omitempty"` // to whom they are exposed
 	Subordinate     bool                `json:"subordinate,omitempty"`
 	SubordinateTo   []string            `json:"subordinate-to,omitempty"`   // principal services, sorted
 	MinUnits        int                 `json:"min-units,omitempty"`        // the number of Alive units to maintain
 	Status          Status              `json:"status"`                     // set by the charm, or else the Worst of its units
 	WorkloadVersion string              `json:"workload-version,omitempty"` // as last set by application-version-set
 	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted
-	Units           []UnitStatus        `json:"units,omitempty"`            // principals only
+	// Bindings are the names of the spaces to which it is bound, by endpoint, with the default at ""; none if all is alpha.
+	Bindings map[string]string `json:"bindings,omitempty"`
+	Rollout  *Rollout          `json:"rollout,omitempty"` // while its units are upgraded in batches
+	Units    []UnitStatus      `json:"units,omitempty"`   // principals only
 }
+
+// A Rollout upgrades the units of a service in batches.
+type Rollout struct {
+	Former  string        `json:"former"`            // the charm to which it can be reverted
+	Reverts bool          `json:"reverts,omitempty"` // it reverts another one, whose charm is Former
+	Batch   int           `json:"batch"`             // the maximum number of units at a time
+	Timeout time.Duration `json:"timeout"`           // within which the units of a batch must be healthy
+	Since   time.Time     `json:"since"`             // when it last started, stopped or was resumed
+	Stopped string        `json:"stopped,omitempty"` // why it has stopped
+}
+
+// Ways says what a user can do about a rollout of a service that has stopped.
+func (r *Rollout) Ways(service string) string {
+	ways := "continue once its cause is fixed: juju upgrade-charm " + service + " --resume"
+	if r.Reverts {
+		return ways
+	}
+	return ways + "; go back to charm " + r.Former + ": juju upgrade-charm " + service + " --revert"
+}
+
+// MaxBatch is the largest number of units that a rollout upgrades at a time.
+const MaxBatch = 100
 
 // A UnitStatus is one unit. Workload and Agent are derived when it is read, so that all clients show
 // the same: after a failed hook Workload is the error and Agent is idle; if the agent is lost, Agent
@@ -98,6 +134,7 @@ type UnitStatus struct {
 	Resolved        Resolved     `json:"resolved,omitempty"`  // set until its agent acts on it
 	Machine         string       `json:"machine,omitempty"`   // "" until assigned; a subordinate has its principal's
 	CharmURL        string       `json:"charm-url,omitempty"` // only if it differs from the service's
+	Turned          bool         `json:"turned,omitempty"`    // its service's upgrade in batches has come to it
 	Workload        Status       `json:"workload"`
 	Agent           Status       `json:"agent"`
 	Leader          bool         `json:"leader,omitempty"`

@@ -15,6 +15,7 @@ var (
 	machineID    = regexp.MustCompile(`^(0|[1-9][0-9]*)(/[a-z]+/(0|[1-9][0-9]*))*$`)
 	endpointName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*:[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
 	userName     = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.+-]*[a-zA-Z0-9]$|^[a-zA-Z0-9]$`)
+	spaceName    = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	modelName    = regexp.MustCompile(`^[a-z0-9]+[a-z0-9-]*$`)
 	uuid         = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 )
@@ -33,6 +34,9 @@ func IsValidUser(name string) bool { return isShort(name) && userName.MatchStrin
 
 // IsValidModel reports whether name is a valid model name.
 func IsValidModel(name string) bool { return isShort(name) && modelName.MatchString(name) }
+
+// IsValidSpace reports whether name is a valid name of a space.
+func IsValidSpace(name string) bool { return isShort(name) && spaceName.MatchString(name) }
 
 // MaxName is the maximum length of the names of services, models, users, controllers, storage pools and stores, in
 // bytes. File names are made of them, with additions such as the number of a unit.

@@ -15,6 +15,12 @@ type PortRange struct {
 	Protocol string `json:"protocol" yaml:"protocol"` // "tcp", "udp" or "icmp"
 }
 
+// EndpointPorts are ports that a unit has open, and the endpoints for which they are, sorted; none means all.
+type EndpointPorts struct {
+	PortRange `yaml:",inline"`
+	Endpoints []string `json:"endpoints,omitempty"`
+}
+
 // ParsePortRange parses "80", "80/tcp", "8000-8010/udp" or "icmp", in any case; the default
 // protocol is tcp. Its errors are Invalid.
 func ParsePortRange(s string) (PortRange, error) {

@@ -40,3 +40,14 @@ type ResourcesOf struct {
 	// Units are the files that each unit fetched last, by the names of the unit and the resource.
 	Units map[string]map[string]ResourceFile
 }
+
+// Sums returns the checksums of the resources that have a file, by name.
+func (r ResourcesOf) Sums() map[string]string {
+	sums := map[string]string{}
+	for _, one := range r.Resources {
+		if one.File != nil {
+			sums[one.Name] = one.File.SHA256
+		}
+	}
+	return sums
+}

@@ -20,6 +20,10 @@ const (
 	KindTask       TagKind = "action"
 	KindOperation  TagKind = "operation"
 	KindStorage    TagKind = "storage"
+	KindOffer      TagKind = "offer"
+	KindSpace      TagKind = "space"
+	KindSubnet     TagKind = "subnet"
+	KindConsumer   TagKind = "consumer" // a model of another controller, by the token with which it uses an offer
 )
 
 // A Tag identifies one entity unambiguously: its kind, and its id as users see it ("0", "mysql/0",
@@ -47,6 +51,18 @@ func ModelTag(uuid string) Tag { return Tag{KindModel, uuid} }
 
 // StorageTag returns the tag of a storage instance, such as "data/0".
 func StorageTag(id string) Tag { return Tag{KindStorage, id} }
+
+// OfferTag returns the tag of an offer, by its name.
+func OfferTag(name string) Tag { return Tag{KindOffer, name} }
+
+// SpaceTag returns the tag of a space, by its name.
+func SpaceTag(name string) Tag { return Tag{KindSpace, name} }
+
+// SubnetTag returns the tag of a subnet, by its number.
+func SubnetTag(id string) Tag { return Tag{KindSubnet, id} }
+
+// ConsumerTag returns the tag of a model of another controller that uses an offer, by its token's id.
+func ConsumerTag(id string) Tag { return Tag{KindConsumer, id} }
 
 // UserTag returns the tag of a user.
 func UserTag(name string) Tag { return Tag{KindUser, name} }
@@ -105,17 +121,19 @@ func ParseTag(s string) (Tag, error) {
 			t.ID = id[:i] + "/" + id[i+1:]
 		}
 		valid = IsValidStorage(t.ID)
-	case KindService:
+	case KindService, KindOffer:
 		valid = IsValidService(id)
 	case KindRelation:
 		t.ID = strings.NewReplacer(".", ":", "#", " ").Replace(id)
 		valid = IsValidRelationKey(t.ID)
 	case KindUser:
 		valid = IsValidUser(id)
-	case KindModel, KindController:
+	case KindModel, KindController, KindConsumer:
 		valid = IsValidUUID(id)
-	case KindTask, KindOperation:
+	case KindTask, KindOperation, KindSubnet:
 		valid = IsValidTask(id)
+	case KindSpace:
+		valid = IsValidSpace(id)
 	case KindCharm:
 		valid = true // package charm checks charm URLs
 	}

@@ -20,7 +20,7 @@ type MachineInfo struct {
 	Constraints string     `json:"constraints,omitempty"` // in the form users write
 	Placement   string     `json:"placement,omitempty"`
 	Container   string     `json:"container,omitempty"` // container type, "" on a host
-	Manager     bool       `json:"manager,omitempty"`   // has JobManageModel: no provider starts or stops it
+	Manager     bool       `json:"manager,omitempty"`   // has JobManageModel: it runs a controller
 	InstanceID  string     `json:"instance-id,omitempty"`
 	Nonce       string     `json:"nonce,omitempty"`
 	Status      StatusWord `json:"status"`
@@ -52,13 +52,15 @@ type UnitInfo struct {
 	// some are set.
 	LeaderSettingsVersion int64 `json:"leader-settings-version,omitempty"`
 
-	Subordinates     []string      `json:"subordinates,omitempty"`
-	PrivateAddress   string        `json:"private-address,omitempty"`
-	PublicAddress    string        `json:"public-address,omitempty"`
-	Zone             string        `json:"zone,omitempty"`                // the machine's availability zone
-	Started          bool          `json:"started,omitempty"`             // its agent has set a status at least once
-	Storage          []UnitStorage `json:"storage,omitempty"`             // attached or to be attached, by id; without what was detached
-	OrphanedBySubRel bool          `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
+	Subordinates   []string `json:"subordinates,omitempty"`
+	PrivateAddress string   `json:"private-address,omitempty"`
+	PublicAddress  string   `json:"public-address,omitempty"`
+	// Bound are the addresses of the endpoints that are bound to other spaces than alpha.
+	Bound            map[string]BoundAddress `json:"bound,omitempty"`
+	Zone             string                  `json:"zone,omitempty"`                // the machine's availability zone
+	Started          bool                    `json:"started,omitempty"`             // its agent has set a status at least once
+	Storage          []UnitStorage           `json:"storage,omitempty"`             // attached or to be attached, by id; without what was detached
+	OrphanedBySubRel bool                    `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
 }
 
 // RelationInfo is a relation as seen from one unit of it.
@@ -76,6 +78,21 @@ type RelationInfo struct {
 	Strength  Strength `json:"strength,omitempty"` // of its destruction
 }
 
+// RelationData is what is set in a relation, as seen from one unit of it.
+type RelationData struct {
+	ID              int
+	Endpoint        string                      // name of the unit's own endpoint
+	RelatedEndpoint string                      // name of the other, or the same for a peer relation
+	Application     map[string]string           // set by the leader of the service at the other end
+	Units           map[string]UnitRelationData // the unit itself and those at the other end, by name
+}
+
+// UnitRelationData is what a unit has set in a relation.
+type UnitRelationData struct {
+	InScope  bool // the unit is in the relation's scope
+	Settings map[string]string
+}
+
 // HookChanges is what a hook has buffered; it is written in one transaction when the hook succeeds.
 // Ports are closed before others are opened: a hook may close 80 and open 80-90. Writing a value that
 // is already set is not a change, and triggers no watch.
@@ -85,8 +102,10 @@ type HookChanges struct {
 	// unit leads the service with a claim of this Epoch.
 	Applications map[int]map[string]string `json:"applications,omitempty"`
 	Epoch        int64                     `json:"epoch,omitempty"`
-	OpenPorts    []PortRange               `json:"open-ports,omitempty"`
-	ClosePorts   []PortRange               `json:"close-ports,omitempty"`
+	// OpenPorts are opened for all endpoints, and EndpointPorts for those that they name only.
+	OpenPorts     []PortRange     `json:"open-ports,omitempty"`
+	EndpointPorts []EndpointPorts `json:"endpoint-ports,omitempty"`
+	ClosePorts    []PortRange     `json:"close-ports,omitempty"`
 	// CharmState is what the charm stores in the controller: key → value. DropState are the keys that
 	// it deletes.
 	CharmState CharmState `json:"charm-state,omitempty"`
@@ -99,7 +118,7 @@ type HookChanges struct {
 
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
-	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.ClosePorts)+
+	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.EndpointPorts)+len(c.ClosePorts)+
 		len(c.CharmState)+len(c.DropState)+len(c.Storage) == 0
 }
 

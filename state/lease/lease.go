@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo"
 )
 
-// Collection is the collection of leases; ID returns their ids.
+// Collection is the collection of services' leases; ID returns their ids.
 const Collection = "leases"
 
 // A Doc is the promise to a unit that no other unit will lead its service for some time.
@@ -41,14 +41,16 @@ type Lease struct {
 // Leases are the leases of a controller. They are safe for concurrent use.
 type Leases struct {
 	db      *mongo.Database
+	in      string // the collection
 	barrier func(context.Context) error
 	now     func() time.Time
 	times   times
 }
 
-// New returns the leases in the controller's database. barrier waits until all earlier writes are on disk.
-func New(db *mongo.Database, barrier func(context.Context) error, now func() time.Time) *Leases {
-	return &Leases{db: db, barrier: barrier, now: now}
+// New returns the leases in a collection of the controller's database. barrier waits until all earlier writes are on
+// disk.
+func New(db *mongo.Database, collection string, barrier func(context.Context) error, now func() time.Time) *Leases {
+	return &Leases{db: db, in: collection, barrier: barrier, now: now}
 }
 
 // times records when this controller first saw the current value of each lease, by its own monotonic clock.
@@ -93,7 +95,7 @@ func (l *Leases) Tries() mongo.Tries { return l.db.Tries() }
 // Read reads a lease. A lease that does not exist has no holder and has expired.
 func (l *Leases) Read(id string) (Lease, error) {
 	var doc Doc
-	err := l.db.Get(Collection, id, &doc, "lease "+id)
+	err := l.db.Get(l.in, id, &doc, "lease "+id)
 	if errors.Is(err, entity.NotFound) {
 		l.times.forget(id)
 		return Lease{Doc: Doc{ID: id}}, nil
@@ -104,10 +106,26 @@ func (l *Leases) Read(id string) (Lease, error) {
 	return Lease{doc, true, doc.Duration - now.Sub(l.times.see(doc, now))}, nil
 }
 
+// Renewed returns the lease for at least d from now. It never shortens it, even if a later request overtook this one.
+func (l Lease) Renewed(d time.Duration) Doc {
+	next := l.Doc
+	next.Beat++
+	next.Duration = max(WholeMillis(d), WholeMillis(l.Left))
+	return next
+}
+
+// Released returns the lease without a holder.
+func (l Lease) Released() Doc { return Doc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1} }
+
+// WholeMillis rounds d up to the store's precision.
+func WholeMillis(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
 // Swap replaces a lease if it is unchanged since it was read, and reports whether it did. It returns once the new value
 // is on disk.
 func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, err error) {
-	err = l.db.With(Collection, func(col *mgo.Collection) error {
+	err = l.db.With(l.in, func(col *mgo.Collection) error {
 		if !was.There {
 			return col.Insert(now)
 		}
@@ -124,7 +142,7 @@ func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, er
 
 // Drop removes a lease if it is unchanged since it was read, and reports whether it did.
 func (l *Leases) Drop(ctx context.Context, was Lease) (dropped bool, err error) {
-	err = l.db.With(Collection, func(col *mgo.Collection) error { return col.Remove(was.same()) })
+	err = l.db.With(l.in, func(col *mgo.Collection) error { return col.Remove(was.same()) })
 	if mongo.IsNotFound(err) {
 		return false, nil
 	} else if err != nil {
@@ -147,7 +165,7 @@ func ofModel(model string) bson.D {
 // IDs returns the ids of a model's leases.
 func (l *Leases) IDs(model string) ([]string, error) {
 	var docs []Doc
-	err := l.db.All(Collection, ofModel(model), &docs)
+	err := l.db.All(l.in, ofModel(model), &docs)
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
@@ -157,7 +175,7 @@ func (l *Leases) IDs(model string) ([]string, error) {
 
 // DropModel removes all leases of a removed model.
 func (l *Leases) DropModel(ctx context.Context, model string) error {
-	err := l.db.Reading(Collection, func(col *mgo.Collection) error {
+	err := l.db.Reading(l.in, func(col *mgo.Collection) error {
 		_, err := col.RemoveAll(ofModel(model))
 		return err
 	})

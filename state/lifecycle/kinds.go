@@ -7,7 +7,8 @@ import "strings"
 type Kind string
 
 // The kinds. A Container is a machine as the source of the reference to its host. A Scope is a unit's presence in a
-// relation: it exists or it doesn't. An Attachment makes a Storage usable by a unit.
+// relation: it exists or it doesn't. An Attachment makes a Storage usable by a unit. An Offer lets other models relate to
+// a service; a Remote is a service of another model that is used here.
 const (
 	Model       Kind = "model"
 	Machine     Kind = "machine"
@@ -19,6 +20,8 @@ const (
 	Scope       Kind = "scope"
 	Storage     Kind = "storage"
 	Attachment  Kind = "attachment"
+	Offer       Kind = "offer"
+	Remote      Kind = "remote service"
 )
 
 // A Row says how a kind is stored.
@@ -93,6 +96,10 @@ var Kinds = []Row{
 		{"statuses", ByKey, "", Sometimes}, // why it could not be created, attached or destroyed
 	}},
 	{Attachment, "attachments", "at#", nil},
+	{Offer, "offers", "o#", nil},
+	{Remote, "remotes", "rs#", []Document{
+		{"statuses", ByKey, "", Always}, // of the service that is offered
+	}},
 }
 
 var unitDocuments = []Document{

@@ -123,8 +123,8 @@ func names(refs []Ref) string {
 // service. The transaction that removes a service asserts that nothing refers to it.
 func TestPlanAsserts(t *testing.T) {
 	for holders, want := range map[string]struct{ some, none string }{
-		"relations": {"relations", ""},
-		"":          {"", "units relations"},
+		"relations": {"relations", "offers"},
+		"":          {"", "units relations offers"},
 	} {
 		step, err := Plan(Service, ToDestroy, User, Facts{Holders: map[string]int{holders: 2}})
 		if err != nil {

@@ -96,7 +96,21 @@ var Moves = []Move{
 	{Relation, alive, gone, User, Unguarded},
 	{Relation, alive, dying, Cleaner, Unguarded}, // with a service that has many
 	{Relation, alive, gone, Cleaner, Unguarded},
+	{Relation, alive, dying, Controller, Unguarded}, // its counterpart in another model ends
+	{Relation, alive, gone, Controller, Unguarded},
 	{Relation, dying, gone, LastRef, Unguarded},
+
+	{Offer, alive, dying, User, Unguarded}, // by force, if relations use it
+	{Offer, alive, gone, User, Unguarded},
+	{Offer, alive, dying, Cleaner, Unguarded}, // with its service or model
+	{Offer, alive, gone, Cleaner, Unguarded},
+	{Offer, dying, gone, LastRef, Unguarded},
+
+	{Remote, alive, dying, User, Unguarded},
+	{Remote, alive, gone, User, Unguarded},
+	{Remote, alive, dying, Cleaner, Unguarded}, // with its model
+	{Remote, alive, gone, Cleaner, Unguarded},
+	{Remote, dying, gone, LastRef, Unguarded},
 
 	{Storage, alive, dying, User, Unguarded},
 	{Storage, alive, dying, Cleaner, Unguarded}, // with its unit, machine or model

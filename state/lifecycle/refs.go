@@ -43,6 +43,8 @@ var Refs = []Ref{
 	{"storage", Storage, Model, "storage", "", false, dead, Destroy, []Actor{Cleaner}, `%d storage instance(s)`},
 	{"machines", Machine, Model, "machines", "", false, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
 	{"services", Service, Model, "services", "", false, dead, Destroy, []Actor{Cleaner}, `%d service(s)`},
+	{"remotes", Remote, Model, "remotes", "", false, dead, Destroy, []Actor{Cleaner}, `%d remote service(s)`},
+	{"offers", Offer, Model, "offers", "", false, dead, Destroy, []Actor{Cleaner}, `%d offer(s)`},
 
 	{"alive-units", Principal, Machine, "units", "machine", true, dying, Refuse, []Actor{Cleaner},
 		`machine %s has unit %q assigned`},
@@ -73,8 +75,14 @@ var Refs = []Ref{
 		`service %q has unit %q`},
 	{"relations", Relation, Service, "endpoints", "service", false, gone, Destroy, []Actor{User, Cleaner},
 		`service %q is in relation %q`},
+	{"offers", Offer, Service, "offers", "service", true, dying, Refuse, []Actor{Cleaner}, `service %q is offered as %q`},
 
-	{"scopes", Scope, Relation, "scopes", "relation", false, gone, Leave, []Actor{UnitAgent, Cleaner},
+	{"relations", Relation, Remote, "endpoints", "service", false, gone, Destroy, []Actor{User, Cleaner},
+		`remote service %q is in relation %q`},
+	{"connections", Relation, Offer, "relations", "offer", false, dying, Refuse, []Actor{Cleaner},
+		`offer %q is used by relation %q`},
+
+	{"scopes", Scope, Relation, "scopes", "relation", false, gone, Leave, []Actor{UnitAgent, Cleaner, Controller},
 		`relation %q has unit %q in scope`},
 }
 

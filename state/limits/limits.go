@@ -42,6 +42,9 @@ var (
 	UnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
 	MachinePorts = Limit{"open port ranges of a machine's units", 10_000, "ranges"}
 
+	Endpoint  = Limit{"name of an endpoint", 255, "bytes"}
+	ExposedTo = Limit{"CIDRs and spaces of a service's exposed endpoints", 100, "entries"}
+
 	UnitStorage = Limit{"storage instances of a unit", 100, "instances"}
 
 	PendingResources = Limit{"pending resources of a model", 200, "uploads"}
@@ -51,6 +54,9 @@ var (
 	InstanceID = Limit{"instance id", 255, "bytes"}
 	Nonce      = Limit{"nonce", 255, "bytes"}
 	Boot       = Limit{"name of a boot", 255, "bytes"}
+
+	Spaces  = Limit{"spaces of a model", 200, "spaces"}
+	Subnets = Limit{"subnets of a model", 2000, "subnets"}
 
 	Constraints = Limit{"constraints", 4 << 10, "bytes"}
 	Annotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
@@ -65,8 +71,8 @@ var (
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPorts,
-	MachinePorts, UnitStorage, PendingResources,
-	Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
+	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources,
+	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }
 

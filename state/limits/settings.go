@@ -26,7 +26,19 @@ func CheckHookChanges(c entity.HookChanges) error {
 	if err := Name.CheckText(c.StorageToken); err != nil {
 		return err
 	}
-	for _, ranges := range [][]entity.PortRange{c.OpenPorts, c.ClosePorts} {
+	ranges := make([]entity.PortRange, len(c.EndpointPorts))
+	for i, open := range c.EndpointPorts {
+		ranges[i] = open.PortRange
+		if err := List.Check(len(open.Endpoints)); err != nil {
+			return err
+		}
+		for _, name := range open.Endpoints {
+			if err := Endpoint.CheckText(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ranges := range [][]entity.PortRange{c.OpenPorts, ranges, c.ClosePorts} {
 		if err := UnitPorts.Check(len(ranges)); err != nil {
 			return err
 		}

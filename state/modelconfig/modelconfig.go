@@ -158,12 +158,24 @@ func proxySetting(key, doc string) Setting {
 	return Setting{Key: key, Type: "string", Empty: true, Doc: doc}
 }
 
-// Find returns the setting with this key. The error is Invalid for an unknown key.
+// absent are keys of Juju's that models don't have here: why, and what to do instead.
+var absent = map[string]struct{ why, instead string }{
+	"ssh-allow": {"SSH (22/tcp) of a model's machines can be reached from everywhere",
+		"To allow it to some networks only, filter port 22 in front of the machines: on LXD with an ACL of your own on their network, " +
+			"on hosts that were added with their own firewall."},
+	"saas-ingress-allow": {"an offer opens no ports: those of its service are open to whom it is exposed",
+		"To open them to some networks only: juju expose SERVICE --to-cidrs CIDRS"},
+}
+
+// Find returns the setting with this key. The error is Invalid for a key that models don't have.
 func Find(key string) (Setting, error) {
 	for _, s := range Settings {
 		if s.Key == key {
 			return s, nil
 		}
+	}
+	if a, ok := absent[key]; ok {
+		return Setting{}, entity.WithHint(entity.Errorf(entity.Invalid, "model config key %q is not supported: %s", key, a.why), "%s", a.instead)
 	}
 	keys := make([]string, len(Settings))
 	for i, s := range Settings {

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/mongo/cursor"
 	"juju/state/watcher"
 )
 
@@ -156,7 +157,7 @@ func (d *Database) Get(collection string, id any, doc any, what string) error {
 
 // All reads the documents that match query into docs, a pointer to a slice.
 func (d *Database) All(collection string, query, docs any) error {
-	err := d.Reading(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
+	err := d.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, query).All(docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -239,7 +240,7 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 	}
 	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
 	err := d.Reading(TxnsC, func(c *mgo.Collection) error {
-		return c.Find(query).Select(bson.D{{"_id", 1}}).Sort("_id").All(&found)
+		return cursor.Find(c, query).Select(bson.D{{"_id", 1}}).Sort("_id").All(&found)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot list unfinished transactions of %s: %w", d.name, err)

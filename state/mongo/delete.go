@@ -6,6 +6,8 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo/cursor"
 )
 
 // DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and
@@ -20,7 +22,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		Asserted *int64   `bson:"txn-asserted"`
 	}
 	err = d.Reading(collection, func(c *mgo.Collection) error {
-		return c.Find(query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
+		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"strings"
 
@@ -85,16 +86,23 @@ func (s *Store) Import(ctx context.Context, next func() (name string, data []byt
 
 // addAll adds documents that follow one another.
 func (l *loader) addAll(ctx context.Context, data []byte) error {
-	data = bytes.Clone(data)
+	if err := eachOf(bytes.Clone(data), func(doc bson.Raw) error { return l.add(ctx, doc) }); err != nil {
+		return fmt.Errorf("cannot write %s: %w", l.form, err)
+	}
+	return nil
+}
+
+// eachOf calls f with each of the documents that follow one another in data.
+func eachOf(data []byte, f func(bson.Raw) error) error {
 	for len(data) > 0 {
 		size := 0
 		if len(data) >= 4 {
 			size = int(binary.LittleEndian.Uint32(data)) // a document begins with its size
 		}
 		if size < 5 || size > len(data) {
-			return entity.Errorf(entity.Invalid, "a document of %s ends too early", l.form)
+			return entity.Errorf(entity.Invalid, "a document ends too early")
 		}
-		if err := l.add(ctx, bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
+		if err := f(bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
 			return err
 		}
 		data = data[size:]

@@ -38,12 +38,20 @@ type request struct {
 	// and a barrier has covered the facts it depends on. From then on the request must not fail with
 	// errUnsure, or the client would repeat a completed change.
 	applied atomic.Bool
+	// note is called once, when a transaction of the request has been applied, before the barrier that covers it.
+	note func()
 }
 
 // Began marks the start of a request. A barrier called with the returned context, or one derived from it, covers
 // everything that the request has read. Without it, a barrier covers only reads just before the call.
 func Began(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, &request{began: moments.Add(1)})
+}
+
+// Noting returns the context of the same request, whose first applied transaction calls note before the barrier that Run
+// passes: what note writes is on disk with the transaction. The context must be one that Began has returned.
+func Noting(ctx context.Context, note func()) context.Context {
+	return context.WithValue(ctx, requestKey{}, &request{began: requestOf(ctx).began, note: sync.OnceFunc(note)})
 }
 
 // requestOf returns the request of a context, or nil.

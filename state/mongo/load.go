@@ -58,7 +58,7 @@ func (l *loader) flush(ctx context.Context) error {
 		return nil
 	}
 	if err := l.store.run(l.form.DB, bson.D{{"insert", l.form.Name}, {"documents", l.docs}}); err != nil {
-		return fmt.Errorf("cannot write %s: %w", l.form, err)
+		return err
 	}
 	l.docs, l.bytes = nil, 0
 	return nil
@@ -66,8 +66,11 @@ func (l *loader) flush(ctx context.Context) error {
 
 // finish writes the remaining documents and creates the indexes.
 func (l *loader) finish(ctx context.Context) error {
-	if err := l.flush(ctx); err != nil || len(l.form.Indexes) == 0 {
-		return err
+	if err := l.flush(ctx); err != nil {
+		return fmt.Errorf("cannot write %s: %w", l.form, err)
+	}
+	if len(l.form.Indexes) == 0 {
+		return nil
 	}
 	if err := l.store.run(l.form.DB, bson.D{{"createIndexes", l.form.Name}, {"indexes", l.form.Indexes}}); err != nil {
 		return fmt.Errorf("cannot create the indexes of %s: %w", l.form, err)

@@ -20,6 +20,7 @@ type docLocks struct {
 	exclusive bool // nothing is shared
 	mu        sync.Mutex
 	docs      map[string]*docLock
+	all       sync.RWMutex // read-locked while a transaction runs: see under
 }
 
 type docLock struct {

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo/cursor"
 )
 
 // A document's queue, and its marks for an insert or removal in progress, refer to transactions. If such a
@@ -222,7 +223,7 @@ func missing(db *mgo.Database, ids []bson.ObjectId) (lost []bson.ObjectId, err e
 		ID bson.ObjectId `bson:"_id"`
 	}
 	query := bson.D{{"_id", bson.D{{"$in", ids}}}}
-	if err := db.C(TxnsC).Find(query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
+	if err := cursor.Find(db.C(TxnsC), query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
 		return nil, err
 	}
 	there := map[bson.ObjectId]bool{}

@@ -37,6 +37,14 @@ func (o *Ops) Assert(collection, id string, assert any) {
 	o.Add(txn.Op{C: collection, Id: id, Assert: assert})
 }
 
+// Unadvanced asserts that a number of a document, which only grows and is absent while it is 0, still has the value read.
+func Unadvanced[N int | int64](field string, read N) bson.D {
+	if read == 0 {
+		return bson.D{{field, bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{field, read}}
+}
+
 // Len returns the number of operations.
 func (o *Ops) Len() int { return len(o.list) }
 

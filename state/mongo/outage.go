@@ -74,6 +74,16 @@ func (o *outage) refuses() error {
 	return away(o.since, o.why)
 }
 
+// began returns when the outage began; zero if there is none.
+func (o *outage) began() time.Time {
+	if o == nil {
+		return time.Time{}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.since
+}
+
 // met records that a reply was lost, and returns when the outage began.
 func (o *outage) met(err error) (since time.Time) {
 	o.mu.Lock()

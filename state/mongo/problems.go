@@ -12,6 +12,8 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo/cursor"
 )
 
 // A Problem is something wrong with the bookkeeping of transactions.
@@ -117,7 +119,7 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 		sure = nil
 		return nil
 	}
-	iter := c.Find(bson.D{{"$or", []bson.D{
+	iter := cursor.Find(c, bson.D{{"$or", []bson.D{
 		{{"txn-queue.0", bson.D{{"$exists", true}}}}, {{"txn-insert", bson.D{{"$exists", true}}}}, {{"txn-remove", bson.D{{"$exists", true}}}},
 	}}}).Select(append(bson.D{{"_id", 1}}, bookkept...)).Iter()
 	for {

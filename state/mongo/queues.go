@@ -6,6 +6,8 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo/cursor"
 )
 
 // manyInserts is the number of inserts per existing document in a transaction from which clearing the queues
@@ -75,7 +77,7 @@ func finishedOf(db *mgo.Database, ids []bson.ObjectId) (map[bson.ObjectId]bool, 
 		ID bson.ObjectId `bson:"_id"`
 	}
 	query := bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", []int{aborted, applied}}}}}
-	if err := db.C(TxnsC).Find(query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
+	if err := cursor.Find(db.C(TxnsC), query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
 		return nil, err
 	}
 	for _, f := range found {

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo/cursor"
 )
 
 // RefusalsC holds the most recently abandoned transactions. It is written outside transactions, and nothing
@@ -286,7 +287,7 @@ func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", col
 func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
 	var all []Refusal
 	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {
-		return c.Find(bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
+		return cursor.Find(c, bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", RefusalsC, err)

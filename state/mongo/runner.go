@@ -36,10 +36,12 @@ type Runner struct {
 	session *mgo.Session // for everything but transactions
 	barrier func(context.Context) error
 	outage  *outage // nil for the embedded store, which has none
-	slots   *slotQueue
-	all     []*slot
-	locks   *docLocks
-	gate    gate // for all uses of the connections
+	// mayCommit is asked before a transaction of the server is committed.
+	mayCommit func() error
+	slots     *slotQueue
+	all       []*slot
+	locks     *docLocks
+	gate      gate // for all uses of the connections
 
 	patience time.Duration
 	wait     time.Duration // how long a commit may wait for the majority
@@ -55,7 +57,7 @@ type slot struct {
 }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage,
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage, mayCommit: s.mayCommit,
 		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait,
 		majority: s.transactions && s.outage != nil}
 	if s.options.Hooks != nil {
@@ -99,6 +101,9 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
+		if applied && whole != nil && whole.note != nil {
+			whole.note()
+		}
 		// A result of reads only, or an error, may depend on the writes of others. What a transaction asserted is as
 		// safe as its commit.
 		var barrier error
@@ -140,7 +145,9 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	t := &trial{Runner: r, Tries: r.Tries()}
 	defer t.letGo()
 	var ops []txn.Op
+	fence := fenceOf(ctx, r.name)
 	lost := 0
+	var unmet *unmetError
 	for attempt := 0; t.Next(); attempt++ {
 		var err error
 		ops, err = settled(build, attempt)
@@ -150,12 +157,19 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		if err != nil {
 			return false, err
 		}
+		ops = fence.add(ops)
 		switch err := t.hooked(ctx, &ops, attempt > 0); {
 		case err == nil:
 			return true, nil
-		case err == txn.ErrAborted && t.keeps():
-			continue
+		case errors.As(err, &unmet):
+			return false, unmet.error
 		case err == txn.ErrAborted:
+			if err := fence.check(r); err != nil {
+				return false, err
+			}
+			if t.keeps() {
+				continue
+			}
 		case errors.Is(err, errLost):
 			if lost++; lost == 1 {
 				break // the pruner may have caused it
@@ -257,6 +271,11 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if err := r.outage.refuses(); err != nil {
 		return err // earlier callers ran into the outage
 	}
+	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.runOn(s, ops) })
+}
+
+// runOn runs ops on a slot.
+func (r *Runner) runOn(s *slot, ops []txn.Op) (err error) {
 	if s.server != nil {
 		return r.runOnServer(s, ops)
 	}

@@ -180,6 +180,11 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 			return inTransaction(err)
 		}
 	}
+	// A process may have been paused since it sent the statements, or since it decided to run them.
+	if err := r.mayCommit(); err != nil {
+		r.abort(s)
+		return err
+	}
 	return r.commit(s)
 }
 

@@ -34,6 +34,17 @@ type Snapshot struct {
 	session *mgo.Session
 	one     *serverSession
 	begun   bool
+	bare    map[string]bool // the collections without their documents
+}
+
+// only drops what is not wanted from the snapshot.
+func (s *Snapshot) only(wants func(Form) (there, full bool)) {
+	s.bare = map[string]bool{}
+	s.Forms = slices.DeleteFunc(s.Forms, func(f Form) bool {
+		there, full := wants(f)
+		s.bare[f.String()] = !full
+		return !there
+	})
 }
 
 // snapshotAttempts limits how often a snapshot begins anew because a collection was created or removed.
@@ -162,6 +173,9 @@ const batchDocs = 1000
 
 // Each calls f with each document of a collection.
 func (s *Snapshot) Each(form Form, f func(bson.Raw) error) error {
+	if s.bare[form.String()] {
+		return nil
+	}
 	b, err := s.find(form, batchDocs)
 	for err == nil {
 		for _, doc := range append(b.Cursor.First, b.Cursor.Next...) {

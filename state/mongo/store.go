@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/juju/loggo"
 	mgo "gopkg.in/mgo.v2"
 
@@ -29,6 +30,7 @@ type Store struct {
 	wait    time.Duration // how long a write to a MongoDB may wait for the majority
 	// transactions is set if the server has transactions.
 	transactions bool
+	steady       func() error // see Guard
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -89,6 +91,13 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// OpenMemory opens an empty embedded store in memory, for a copy of another one.
+func OpenMemory(o Options) (*Store, error) {
+	o.Embedded.FS = vfs.NewMem()
+	o.Embedded.Fatal = func(err error) { logger.Errorf("cannot write to memory: %v", err) }
+	return OpenEmbedded("store", o)
+}
+
 // Barrier returns once everything written before the call is on disk. Callers must pass it before they report
 // anything that depends on the store.
 func (s *Store) Barrier(ctx context.Context) error {
@@ -98,6 +107,18 @@ func (s *Store) Barrier(ctx context.Context) error {
 	return nil
 }
 
+// Guard has each transaction that the server runs ask steady just before it is committed; if that fails, the transaction
+// changes nothing and fails with its error. It must be called before there are transactions to guard.
+func (s *Store) Guard(steady func() error) { s.steady = steady }
+
+// mayCommit calls what Guard was given.
+func (s *Store) mayCommit() error {
+	if s.steady == nil {
+		return nil
+	}
+	return s.steady()
+}
+
 // Session returns a connection for uses other than transactions: the files in the store. The caller closes it, and
 // passes errors through Told.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
@@ -105,6 +126,9 @@ func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 // Told adds the kind entity.Unavailable and a user-facing text to an error that says only that the store's
 // reply was lost. Errors that report a damaged file or a full disk get their own kinds.
 func (s *Store) Told(err error) error { return s.outage.told(err) }
+
+// AwaySince returns since when the store has not responded; zero if it does.
+func (s *Store) AwaySince() time.Time { return s.outage.began() }
 
 // Databases returns the names of all databases that are not empty, except a MongoDB's internal ones and the barrier's.
 func (s *Store) Databases() (names []string, err error) {
@@ -143,6 +167,10 @@ func (s *Store) Drop(name string) error {
 
 // Embedded returns the embedded server, or nil for a MongoDB.
 func (s *Store) Embedded() *embedded.Server { return s.server }
+
+// Shareable reports whether other processes can use the store at the same time: it is a MongoDB with transactions of its
+// own.
+func (s *Store) Shareable() bool { return s.server == nil && s.transactions }
 
 // Close closes all connections, and the embedded server.
 func (s *Store) Close() error {

@@ -13,6 +13,7 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/mongo"
 )
 
@@ -46,9 +47,10 @@ type doc struct {
 	Made    string `bson:"made"` // the latest mongo.Schema.Sum whose collections and indexes were created
 }
 
-func (f Form) version() int { return 1 + len(f.Steps) }
+// Version returns the version of a database that has the form.
+func (f Form) Version() int { return 1 + len(f.Steps) }
 
-func (f Form) doc() doc { return doc{Collection, f.version(), f.Schema.Sum()} }
+func (f Form) doc() doc { return doc{Collection, f.Version(), f.Schema.Sum()} }
 
 // Record adds this form to the transaction that creates a database.
 func (f Form) Record(o *mongo.Ops) { o.Insert(Collection, Collection, f.doc()) }
@@ -74,10 +76,8 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 	if err != nil {
 		return err
 	}
-	if now.Version > f.version() {
-		return entity.WithHint(entity.Errorf(entity.NotSupported,
-			"the schema of %s has version %d, and this program supports up to %d",
-			what, now.Version, f.version()), "It was used by a newer juju: start that version or a newer one.")
+	if now.Version > f.Version() {
+		return TooNew(what, now.Version, f.Version())
 	}
 	if now.Made != f.Schema.Sum() {
 		if err := store.Make(db.Name(), f.Schema); err != nil {
@@ -87,7 +87,13 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 			return err
 		}
 	}
-	for version := now.Version; version < f.version(); version++ {
+	if now.Version < f.Version() {
+		// If one of several controllers does this, another one may take over.
+		if ctx, err = lease.FenceToo(ctx, db); err != nil {
+			return err
+		}
+	}
+	for version := now.Version; version < f.Version(); version++ {
 		step := f.Steps[version-1]
 		logger.Infof("upgrading %s to version %d of its schema: %s", what, version+1, step.About)
 		if err := ctx.Err(); err != nil {
@@ -101,10 +107,23 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 			return fmt.Errorf("cannot upgrade %s to version %d of its schema: %w", what, version+1, err)
 		}
 	}
-	if now.Version < f.version() {
-		logger.Infof("%s has version %d of its schema now", what, f.version())
+	if now.Version < f.Version() {
+		logger.Infof("%s has version %d of its schema now", what, f.Version())
 	}
 	return nil
+}
+
+// TooNew is the error, of the kind NotSupported, for what has a version that this program doesn't know.
+func TooNew(what string, has, known int) error {
+	return entity.WithHint(entity.Errorf(entity.NotSupported,
+		"the schema of %s has version %d, and this program supports up to %d", what, has, known),
+		"It was used by a newer juju: start that version or a newer one.")
+}
+
+// IsBehind reports whether Reach would run steps on a database.
+func (f Form) IsBehind(db *mongo.Database) (bool, error) {
+	now, _, err := read(db)
+	return now.Version < f.Version(), err
 }
 
 // read returns the form of a database; there is false if the database does not record one.

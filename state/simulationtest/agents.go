@@ -14,8 +14,11 @@ func (u *Unit) IsIdle() bool {
 	if u.Life.Life != entity.Alive || !u.Started || u.Erred || u.Service.Life.Life != entity.Alive || u.IsOrphan() {
 		return u.Life.Life == entity.Dead
 	}
+	if u.Busy || u.Maintained || u.Charm != u.Wanted() {
+		return false
+	}
 	for r := range u.Service.Relations {
-		if u.Scopes[r] != (r.Life.Life == entity.Alive) {
+		if u.Scopes[r] != (r.Life.Life == entity.Alive && !r.Suspended) {
 			return false
 		}
 	}
@@ -42,7 +45,7 @@ func (m *Model) Start(u *Unit) Answer {
 	if u.Life.Life == entity.Gone {
 		return Answer{entity.NotFound}
 	}
-	u.Started = true
+	u.Started, u.Busy = true, false
 	return nil
 }
 
@@ -76,7 +79,7 @@ func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service st
 		return Answer{entity.CannotEnter}
 	case r.In[u]:
 		return nil
-	case u.Life.Life != entity.Alive || r.Life.Life != entity.Alive:
+	case u.Life.Life != entity.Alive || r.Life.Life != entity.Alive || r.Suspended:
 		return Answer{entity.CannotEnter}
 	}
 	other := r.other(u.Service)

@@ -18,9 +18,12 @@ func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 	}
 	kind, id, _ := strings.Cut(key, "#")
 	switch kind {
-	case "s":
+	case "s", "rs":
 		count("units", len(m.Services[id].Units))
 		count("relations", len(m.Services[id].Relations))
+		count("offers", len(m.offersOf(m.Services[id])))
+	case "o":
+		count("connections", len(m.Offers[id].Relations))
 	case "r":
 		for _, r := range m.Relations {
 			if r.Key == id {

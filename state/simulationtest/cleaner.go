@@ -65,6 +65,12 @@ func (m *Model) forceDue() (did bool) {
 			did = m.forceStorage(s) || did
 		}
 	}
+	for _, o := range values(m.Offers) {
+		if o.due(m.Now) {
+			m.forceOffer(o)
+			did = true
+		}
+	}
 	for _, u := range values(m.Units) {
 		if u.due(m.Now) {
 			m.forceUnit(u)
@@ -79,6 +85,9 @@ func (m *Model) forceDue() (did bool) {
 			for _, r := range sorted(s.Relations) {
 				m.endRelation(r, m.forced())
 				m.forceRelation(r)
+			}
+			for _, o := range m.offersOf(s) {
+				m.forceOffer(o)
 			}
 			did = true
 		}
@@ -176,7 +185,10 @@ func (m *Model) Ends() (keys []string) {
 		note("m#"+x.ID, x.Life)
 	}
 	for _, s := range m.Services {
-		note("s#"+s.Name, s.Life)
+		note(s.Key(), s.Life)
+	}
+	for _, o := range m.Offers {
+		note("o#"+o.Name, o.Life)
 	}
 	for _, u := range m.Units {
 		note("u#"+u.Name, u.Life)

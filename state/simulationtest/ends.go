@@ -29,6 +29,7 @@ func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
 		m.removeUnit(u, d)
 		return
 	default:
+		m.endsInRollout(u)
 		u.Life.Life = entity.Dying
 		u.raise(d)
 	}
@@ -76,7 +77,7 @@ func (m *Model) endEmptied(x *Machine, d Destruction) {
 
 // dropService removes a Dying service once nothing refers to it.
 func (m *Model) dropService(s *Service) {
-	if s.Life.Life == entity.Dying && len(s.Units)+len(s.Relations) == 0 {
+	if s.Life.Life == entity.Dying && len(s.Units)+len(s.Relations) == 0 && !m.isOffered(s) {
 		s.Life.Life = entity.Gone
 		delete(m.Services, s.Name)
 	}
@@ -110,6 +111,10 @@ func (m *Model) removeRelation(r *Relation) {
 	for _, s := range r.Ends {
 		delete(s.Relations, r)
 		m.dropService(s)
+	}
+	if r.Offer != nil {
+		delete(r.Offer.Relations, r)
+		m.dropOffer(r.Offer)
 	}
 }
 

@@ -44,8 +44,12 @@ type Service struct {
 	Life
 	Name        string
 	Subordinate bool
+	Remote      bool // it is a service of another model
 	Units       map[*Unit]bool
 	Relations   map[*Relation]bool
+	Charm       *Charm // that units should run; nil if it is Remote
+	Forced      bool   // units in error are upgraded too
+	Rollout     *Rollout
 }
 
 // A Unit is a unit: a principal on a Machine, or a subordinate beside its
@@ -59,12 +63,17 @@ type Unit struct {
 	Started   bool // its agent has started
 	Erred     bool // its workload's status is an error
 	Resolved  bool
-	Subs      map[*Unit]bool
-	Scopes    map[*Relation]bool
-	Attached  map[*Attachment]bool
+	// Maintained is set if the workload's status is maintenance; Busy, if the agent runs a hook.
+	Maintained, Busy bool
+	Charm            *Charm // that it runs, if any
+	Turn             *Turn
+	Subs             map[*Unit]bool
+	Scopes           map[*Relation]bool
+	Attached         map[*Attachment]bool
 }
 
-// A Relation is a relation. Both Ends of a peer relation are the same service.
+// A Relation is a relation. Both Ends of a peer relation are the same service. In may have units of another model, which are
+// not in Model.Units.
 type Relation struct {
 	Life
 	ID        int
@@ -72,6 +81,8 @@ type Relation struct {
 	Ends      [2]*Service
 	Container bool
 	In        map[*Unit]bool
+	Offer     *Offer // that it uses, if any
+	Suspended bool   // no unit may enter
 }
 
 func (r *Relation) isPeer() bool { return r.Ends[0] == r.Ends[1] }
@@ -90,6 +101,7 @@ type Model struct {
 	Services  map[string]*Service
 	Units     map[string]*Unit
 	Relations map[int]*Relation
+	Offers    map[string]*Offer
 	Storage   map[string]*Storage
 	Stores    Stores
 	Tasks     map[string]*Task
@@ -108,12 +120,14 @@ type Model struct {
 	// Barred, if set, is called each time a reference blocks an entity, with the kinds of
 	// both and the life or removal that was blocked.
 	Barred func(from, to, what string)
+	// Rolled, if set, is called for each of RolloutEvents.
+	Rolled func(event string)
 }
 
 // New returns an empty model.
 func New() *Model {
 	return &Model{Machines: map[string]*Machine{}, Services: map[string]*Service{}, Units: map[string]*Unit{},
-		Relations: map[int]*Relation{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{}}
+		Relations: map[int]*Relation{}, Offers: map[string]*Offer{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{}}
 }
 
 // An Answer lists the kinds of error that a call may return; an empty one means success. If
@@ -217,6 +231,22 @@ func sorted[K interface {
 	return slices.SortedFunc(maps.Keys(set), func(a, b K) int { return cmp.Compare(a.name(), b.name()) })
 }
 
+// kind returns the kind of a service.
+func (s *Service) kind() string {
+	if s.Remote {
+		return "remote service"
+	}
+	return "service"
+}
+
+// Key returns the key of a service in Facts.
+func (s *Service) Key() string {
+	if s.Remote {
+		return "rs#" + s.Name
+	}
+	return "s#" + s.Name
+}
+
 func (m *Machine) name() string  { return m.ID }
 func (u *Unit) name() string     { return u.Name }
 func (s *Service) name() string  { return s.Name }
@@ -243,7 +273,10 @@ func (m *Model) Facts() map[string]string {
 		facts["m#"+x.ID] = MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits)
 	}
 	for _, s := range m.Services {
-		facts["s#"+s.Name] = s.Life.String()
+		facts[s.Key()] = s.fact()
+	}
+	for _, o := range m.Offers {
+		facts["o#"+o.Name] = fmt.Sprintf("%s of %s", o.Life, o.Service.Name)
 	}
 	for _, u := range m.Units {
 		machine, principal := "", ""
@@ -253,7 +286,7 @@ func (m *Model) Facts() map[string]string {
 		if u.Principal != nil {
 			principal = u.Principal.Name
 		}
-		facts["u#"+u.Name] = UnitFact(u.Life, u.Service.Name, machine, principal, u.Started, u.Resolved)
+		facts["u#"+u.Name] = UnitFact(u.Life, u.Service.Name, machine, principal, u.Started, u.Resolved) + u.charmFact()
 	}
 	for _, s := range m.Storage {
 		machine := ""
@@ -273,7 +306,7 @@ func (m *Model) Facts() map[string]string {
 		for _, u := range sorted(r.In) {
 			in = append(in, u.Name)
 		}
-		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Key, in)
+		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Suspended, r.Key, in)
 	}
 	return facts
 }
@@ -291,6 +324,6 @@ func UnitFact(l Life, service, machine, principal string, started, resolved bool
 
 // RelationFact returns the line of a relation; in lists the units in scope,
 // sorted.
-func RelationFact(l Life, key string, in []string) string {
-	return fmt.Sprintf("%s %s [%s]", l, key, strings.Join(in, " "))
+func RelationFact(l Life, suspended bool, key string, in []string) string {
+	return fmt.Sprintf("%s suspended=%t %s [%s]", l, suspended, key, strings.Join(in, " "))
 }

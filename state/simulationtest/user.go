@@ -9,11 +9,11 @@ import (
 
 // AddService adds a service. peer and key are the id and key of its peer relation; peer is -1 if it has
 // none.
-func (m *Model) AddService(name string, subordinate bool, peer int, key string) Answer {
+func (m *Model) AddService(name string, subordinate bool, charm *Charm, peer int, key string) Answer {
 	if m.Services[name] != nil {
 		return Answer{entity.AlreadyExists}
 	}
-	s := &Service{Name: name, Subordinate: subordinate, Units: map[*Unit]bool{}, Relations: map[*Relation]bool{}}
+	s := &Service{Name: name, Subordinate: subordinate, Charm: charm, Units: map[*Unit]bool{}, Relations: map[*Relation]bool{}}
 	m.Services[name] = s
 	if peer >= 0 {
 		m.addRelation(peer, key, s, s, false)
@@ -48,7 +48,7 @@ func (m *Model) MayPlace(placement string) Answer {
 // MayAddUnits returns the errors that adding units to a service may return.
 func (m *Model) MayAddUnits(s *Service) Answer {
 	switch {
-	case s.Life.Life == entity.Gone:
+	case s.Life.Life == entity.Gone || s.Remote:
 		return Answer{entity.NotFound}
 	case s.Life.Life != entity.Alive:
 		return Answer{entity.NotAlive, entity.Invalid}[:1+btoi(s.Subordinate)]
@@ -190,12 +190,7 @@ func (m *Model) AddMachine(id, host string, manager bool) {
 func (m *Model) MayRelate(a, b, key string) Answer {
 	var why Answer
 	for _, name := range []string{a, b} {
-		switch s := m.Services[name]; {
-		case s == nil:
-			why = append(why, entity.NotFound)
-		case s.Life.Life != entity.Alive:
-			why = append(why, entity.NotAlive)
-		}
+		why = append(why, m.mayUse(name)...)
 	}
 	for _, r := range m.Relations {
 		if r.Key == key {
@@ -210,7 +205,7 @@ func (m *Model) Relate(id int, key, a, b string, container bool) {
 	m.addRelation(id, key, m.Services[a], m.Services[b], container)
 }
 
-func (m *Model) addRelation(id int, key string, a, b *Service, container bool) {
+func (m *Model) addRelation(id int, key string, a, b *Service, container bool) *Relation {
 	m.fresh(fmt.Sprintf("r#%d", id))
 	r := &Relation{ID: id, Key: key, Ends: [2]*Service{a, b}, Container: container, In: map[*Unit]bool{}}
 	m.Relations[id] = r
@@ -218,6 +213,7 @@ func (m *Model) addRelation(id int, key string, a, b *Service, container bool) {
 	if container {
 		m.forgetOrphans(a, b)
 	}
+	return r
 }
 
 // DestroyMachine is juju destroy-machine.
@@ -267,23 +263,30 @@ func (m *Model) DestroyRelation(r *Relation, d Destruction) Answer {
 	return nil
 }
 
-// DestroyService is juju destroy-service.
-func (m *Model) DestroyService(s *Service, d Destruction) {
+// DestroyService is juju destroy-service, and for a remote service remove-saas.
+func (m *Model) DestroyService(s *Service, d Destruction) Answer {
 	if s.Life.Life == entity.Gone || s.Life.Life != entity.Alive && !s.raise(d) {
-		return
+		return nil
+	}
+	if s.Life.Life == entity.Alive && m.isOffered(s) && d.Strength != entity.Force {
+		m.bar("offer", "service", "destroy")
+		return Answer{entity.InUse}
 	}
 	begins := s.Life.Life == entity.Alive
 	if begins {
-		s.Life.Life = entity.Dying
+		if s.Rollout != nil {
+			m.rolls("is of a service that is destroyed")
+		}
+		s.Life.Life, s.Rollout = entity.Dying, nil
 		s.raise(d)
 		for _, r := range sorted(s.Relations) {
 			m.endRelation(r, d.alone())
 		}
 		for u := range s.Units {
-			m.bar(u.kind(), "service", "remove")
+			m.bar(u.kind(), s.kind(), "remove")
 		}
 		if len(s.Relations) > 0 {
-			m.bar("relation", "service", "remove")
+			m.bar("relation", s.kind(), "remove")
 		}
 	}
 	m.dropService(s)
@@ -298,7 +301,13 @@ func (m *Model) DestroyService(s *Service, d Destruction) {
 				m.endUnit(u, d.alone(), false)
 			}
 		}
+		if d.Strength == entity.Force {
+			for _, o := range m.offersOf(s) {
+				m.endOffer(o, d.alone())
+			}
+		}
 	})
+	return nil
 }
 
 // Resolve is juju resolved.

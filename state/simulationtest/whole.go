@@ -55,6 +55,11 @@ func (m *Model) endAll() (did bool) {
 				m.DestroyService(s, d)
 			}
 		}
+		for _, o := range values(m.Offers) {
+			if goes(o.Life) {
+				m.endOffer(o, d)
+			}
+		}
 		for _, u := range values(m.Units) {
 			if goes(u.Life) {
 				m.endUnit(u, d, false)
@@ -77,8 +82,11 @@ func (m *Model) Dead() Answer {
 	if len(m.Machines) > 0 {
 		m.bar("machine", "model", "dead")
 	}
-	if len(m.Services) > 0 {
-		m.bar("service", "model", "dead")
+	for _, s := range m.Services {
+		m.bar(s.kind(), "model", "dead")
+	}
+	if len(m.Offers) > 0 {
+		m.bar("offer", "model", "dead")
 	}
 	if len(m.Storage) > 0 {
 		m.bar("storage", "model", "dead")
@@ -86,9 +94,14 @@ func (m *Model) Dead() Answer {
 	switch {
 	case m.Life.Life == entity.Alive:
 		return Answer{entity.Invalid}
-	case len(m.Machines)+len(m.Services)+len(m.Storage) > 0:
+	case !m.IsEmpty():
 		return Answer{entity.InUse}
 	}
 	m.Life.Life = entity.Dead
 	return nil
+}
+
+// IsEmpty reports whether nothing is left that keeps the model from being Dead.
+func (m *Model) IsEmpty() bool {
+	return len(m.Machines)+len(m.Services)+len(m.Offers)+len(m.Storage) == 0
 }

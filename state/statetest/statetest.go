@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
 	"juju/state"
@@ -86,9 +87,23 @@ func ControllerDB(t testing.TB, store *mongo.Store) *mongo.Database {
 // Damage damages a model: it removes the reference counts of one of its services.
 func Damage(t testing.TB, c *controller.Controller, model *state.State, service string) {
 	t.Helper()
+	damage(t, c, model, "counts", func(c *mgo.Collection) error { return c.RemoveId("s#" + service) })
+}
+
+// DamageRelations removes the endpoints of a model's relations.
+func DamageRelations(t testing.TB, c *controller.Controller, model *state.State) {
+	t.Helper()
+	damage(t, c, model, "relations", func(c *mgo.Collection) error {
+		_, err := c.UpdateAll(nil, bson.D{{"$set", bson.D{{"endpoints", []string{}}}}})
+		return err
+	})
+}
+
+func damage(t testing.TB, c *controller.Controller, model *state.State, collection string, f func(*mgo.Collection) error) {
+	t.Helper()
 	db := StoreOf(c).Open(model.UUID())
 	defer db.Close(errors.New("the damage is done"))
-	if err := db.With("counts", func(c *mgo.Collection) error { return c.RemoveId("s#" + service) }); err != nil {
+	if err := db.With(collection, f); err != nil {
 		t.Fatal(err)
 	}
 }

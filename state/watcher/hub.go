@@ -1,8 +1,12 @@
 package watcher
 
 import (
+	"context"
 	"strings"
 	"sync"
+	"time"
+
+	"juju/state/entity"
 )
 
 // A Change says that a document was inserted, updated or removed.
@@ -152,6 +156,23 @@ func (s *Subscription) Take() (changes []Change, reset bool) {
 	s.reset = false
 	clear(s.pending)
 	return changes, reset
+}
+
+// Await waits for a change, and for at most d. It takes the changes that there are. The error is the context's, or
+// Unavailable if the hub is closed.
+func (s *Subscription) Await(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.Done():
+		return entity.Errorf(entity.Unavailable, "the controller is closing")
+	case <-s.Wake():
+		s.Take()
+	case <-timer.C:
+	}
+	return nil
 }
 
 // Close ends the subscription.

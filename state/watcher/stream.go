@@ -1,56 +1,19 @@
 package watcher
 
 import (
-	"context"
-	"fmt"
-	"strings"
-
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo/cursor"
 )
 
-// streamOnce is tailOnce for a server that announces changes in a change stream of the database.
-func streamOnce(ctx context.Context, source Source, barrier func(context.Context) error, hub *Hub) error {
-	iter, err := openStream(source.DB)
-	if err != nil {
-		return fmt.Errorf("cannot follow the changes: %w", err)
-	}
-	return follow(ctx, iter, barrier, hub, func(ctx context.Context, entries *queue) error {
-		entries.add(nil, true) // the stream is positioned, and misses nothing from now on
-		var e event
-		for iter.Next(&e) {
-			entries.add(e.changes(source.Ignored), false)
-			e = event{}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := iter.Err(); err != nil {
-			return fmt.Errorf("cannot follow the changes: %w", err)
-		}
-		return fmt.Errorf("the cursor is dead")
-	})
-}
-
-// openStream opens a change stream of a database.
-func openStream(db *mgo.Database) (*mgo.Iter, error) {
-	var reply struct {
-		Cursor struct {
-			ID    int64      `bson:"id"`
-			NS    string     `bson:"ns"`
-			First []bson.Raw `bson:"firstBatch"`
-		}
-	}
-	err := db.Run(bson.D{{"aggregate", 1}, {"pipeline", []bson.D{
+// openStream opens the change stream of a database.
+func openStream(db *mgo.Database) *cursor.Cursor {
+	return cursor.Run(db, bson.D{{"aggregate", 1}, {"pipeline", []bson.D{
 		{{"$changeStream", bson.D{}}},
 		// Whole documents are not needed.
 		{{"$project", bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}}}},
-	}}, {"cursor", bson.D{}}}, &reply)
-	if err != nil {
-		return nil, err
-	}
-	_, collection, _ := strings.Cut(reply.Cursor.NS, ".")
-	return db.C(collection).NewIter(nil, reply.Cursor.First, reply.Cursor.ID, nil), nil
+	}}, {"cursor", bson.D{}}}, awaitFor)
 }
 
 // An event is an entry of a change stream.
@@ -64,6 +27,9 @@ type event struct {
 		Removed []string `bson:"removedFields"`
 	} `bson:"updateDescription"`
 }
+
+// ofCollection reports whether the event is that of a whole collection, as after an aggregation with $out.
+func (e *event) ofCollection() bool { return e.Key.ID.Kind == 0 }
 
 // changes returns the change that the event reports, if it is more than one of the ignored field, and can be watched:
 // all watched documents have strings for ids.

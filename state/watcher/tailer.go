@@ -8,6 +8,8 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo/cursor"
 )
 
 // A Tailer follows the log of one database while its hub has subscriptions.
@@ -83,7 +85,13 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 	source := open()
 	defer source.DB.Session.Close()
 	if source.Log == "" {
-		return streamOnce(ctx, source, barrier, hub)
+		return follow(ctx, source.DB, openStream(source.DB), barrier, hub, func(entry bson.Raw) ([]Change, bool) {
+			var e event
+			if err := entry.Unmarshal(&e); err != nil {
+				return nil, true
+			}
+			return e.changes(source.Ignored), e.ofCollection()
+		})
 	}
 	log := source.DB.C(source.Log)
 	// The log may be long; the reset covers its existing entries. Entries written during the count may be
@@ -92,59 +100,67 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 	if err != nil {
 		return fmt.Errorf("cannot count the log: %w", err)
 	}
-	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
-	return follow(ctx, iter, barrier, hub, func(ctx context.Context, entries *queue) error {
-		for first := true; ; first = false {
-			var entry bson.D
-			for iter.Next(&entry) {
-				// The log is never empty, so the first reply comes soon. From then on the cursor is positioned
-				// and misses nothing.
-				entries.add(parse(entry), first)
-				first, entry = false, nil
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := iter.Err(); err != nil {
-				return fmt.Errorf("cannot follow the log: %w", err)
-			}
-			if !iter.Timeout() {
-				return fmt.Errorf("the cursor is dead")
-			}
-			if first {
-				// The log has lost entries since the count: the cursor is past its end and would miss the next
-				// ones.
-				return fmt.Errorf("the log has become shorter")
-			}
+	entries := cursor.Find(log, nil).Skip(max(0, n-1)).Tail(awaitFor)
+	var last bson.Raw
+	if !entries.Next(&last) && entries.Open() {
+		// The log is never empty, and has lost entries since the count: the cursor is past its end and would miss the
+		// next ones.
+		return fmt.Errorf("the log has become shorter")
+	}
+	return follow(ctx, source.DB, entries, barrier, hub, func(entry bson.Raw) ([]Change, bool) {
+		var e bson.D
+		if err := entry.Unmarshal(&e); err != nil {
+			return nil, true
 		}
+		return parse(e), false
 	})
 }
 
-// follow calls read, which queues what iter returns until ctx ends or it fails, and publishes what is queued.
+// follow publishes the entries that the cursor returns until ctx ends, or it fails. parse returns the changes of an
+// entry, and whether everything must be reread.
 func follow(
-	ctx context.Context, iter *mgo.Iter, barrier func(context.Context) error, hub *Hub,
-	read func(context.Context, *queue) error,
+	ctx context.Context, db *mgo.Database, entries *cursor.Cursor, barrier func(context.Context) error, hub *Hub,
+	parse func(bson.Raw) (changes []Change, reset bool),
 ) error {
-	var entries queue
+	var q queue
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
+	ended := make(chan struct{})
 	group.Go(func() {
 		defer cancel() // unpublished changes are covered by the next reset
-		entries.publish(ctx, barrier, hub)
+		q.publish(ctx, barrier, hub)
 	})
 	group.Go(func() {
-		<-ctx.Done()
-		iter.Close() // unblocks its wait
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		session := db.Session.Copy()
+		defer session.Close()
+		if err := entries.Kill(db.With(session)); err != nil {
+			logger.Debugf("cannot end a cursor: %v", err) // its wait ends after awaitFor
+		}
 	})
 	defer func() {
 		cancel()
+		close(ended)
 		group.Wait()
-		iter.Close() // a cursor created meanwhile; its errors were handled
 	}()
-	return read(ctx, &entries)
+	q.add(nil, true) // the cursor is positioned, and misses nothing from now on
+	for ctx.Err() == nil {
+		var entry bson.Raw
+		for ctx.Err() == nil && entries.Next(&entry) {
+			q.add(parse(entry))
+		}
+		if err := entries.Err(); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("cannot follow the changes: %w", err)
+		}
+		if !entries.Open() {
+			return fmt.Errorf("the cursor is dead")
+		}
+	}
+	return ctx.Err()
 }
 
 // parse parses an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}. No one watches documents

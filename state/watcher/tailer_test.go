@@ -135,15 +135,24 @@ func openCursors(t *testing.T, db *mongo.Database) int64 {
 	return status.Metrics.Cursor.Open.Total
 }
 
-func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {
-	db := aLog(t)
+// follow tails a log until the test ends. It returns a subscription to the collection c, whose first event has come.
+func follow(t *testing.T, db *mongo.Database, barrier func(context.Context) error) *watcher.Subscription {
+	t.Helper()
 	hub := watcher.NewHub(nil)
 	sub := hub.Subscribe(watcher.Collection("c"))
-	defer sub.Close()
+	t.Cleanup(sub.Close)
 	var tail sync.WaitGroup
-	defer tail.Wait()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	t.Cleanup(tail.Wait)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	tail.Go(func() { watcher.Tail(ctx, db.Tail, barrier, hub) })
+	wait(t, sub.Wake(), "first event")
+	sub.Take()
+	return sub
+}
+
+func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {
+	db := aLog(t)
 	var fails atomic.Bool
 	failed := make(chan struct{}, 1)
 	barrier := func(context.Context) error {
@@ -156,12 +165,23 @@ func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {
 		}
 		return errors.New("no")
 	}
-	tail.Go(func() { watcher.Tail(ctx, db.Tail, barrier, hub) })
-	wait(t, sub.Wake(), "first event")
-	sub.Take()
+	sub := follow(t, db, barrier)
 	fails.Store(true)
 	write(t, db, "c", "a")
 	wait(t, failed, "barrier")
 	fails.Store(false)
 	wait(t, sub.Wake(), "event after the barrier had failed")
+}
+
+// All watchers reread everything after somebody has replaced a collection as a whole, which lists no documents.
+func TestAReplacedCollection(t *testing.T) {
+	db := aLog(t)
+	sub := follow(t, db, func(context.Context) error { return nil })
+	err := db.With("d", func(c *mgo.Collection) error {
+		return c.Pipe([]bson.M{{"$out": "c"}}).All(&[]bson.D{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, sub.Wake(), "event after $out")
 }

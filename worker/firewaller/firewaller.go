@@ -120,15 +120,15 @@ func (f *firewaller) enforce(ctx context.Context, want provider.Ingress, changed
 	if err := f.Cloud.SetIngress(ctx, want); err != nil {
 		return err
 	}
-	logger.Debugf("the open ports are %v", want.Ports)
+	logger.Debugf("the open ports are %v, and from some networks %v", want.Ports, want.From)
 	return nil
 }
 
 // unenforced logs why the cloud does not filter, as a warning if the model exposes any ports.
 func (f *firewaller) unenforced(x entity.Exposure, err error) {
 	level := loggo.DEBUG
-	for _, open := range x.Instances {
-		if len(open) > 0 {
+	for id, open := range x.Instances {
+		if len(open)+len(x.From[id]) > 0 {
 			level = loggo.WARNING
 		}
 	}
@@ -140,14 +140,16 @@ func (f *firewaller) unenforced(x entity.Exposure, err error) {
 
 // rules returns the rules for a model, in normal form.
 func rules(x entity.Exposure) provider.Ingress {
-	want := provider.Ingress{Ports: x.Instances}
+	want := provider.Ingress{Ports: x.Instances, From: x.From}
 	if x.Mode == modelconfig.FirewallGlobal {
 		var all []entity.PortRange
-		for _, open := range x.Instances {
-			all = append(all, open...)
+		var from []entity.PortsFrom
+		for id, open := range x.Instances {
+			all, from = append(all, open...), append(from, x.From[id]...)
 		}
+		want.From = map[string][]entity.PortsFrom{}
 		for id := range want.Ports {
-			want.Ports[id] = all
+			want.Ports[id], want.From[id] = all, from
 		}
 	}
 	if len(want.Ports) > 0 {

@@ -260,6 +260,36 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// What is open to networks follows the model too; in the mode global it is on all instances.
+func TestRulesForNetworks(t *testing.T) {
+	for mode, both := range map[string]bool{modelconfig.FirewallInstance: false, modelconfig.FirewallGlobal: true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.x.Mode = mode
+			w.run()
+			defer func() { w.stop() }()
+			for _, cidr := range []string{"10.0.0.0/8", "192.0.2.0/24"} {
+				from := []entity.PortsFrom{{CIDR: cidr, Ports: tcp(80)}}
+				w.model.change(func(x *entity.Exposure) { x.From = map[string][]entity.PortsFrom{w.one: from} })
+				synctest.Wait()
+				want := map[string][]entity.PortsFrom{w.one: from}
+				if both {
+					want[w.two] = from
+				}
+				has, err := w.environ.Ingress(t.Context())
+				if diff := cmp.Diff(want, has.From); err != nil || diff != "" {
+					t.Errorf("mode %s (-want +got): %v\n%s", mode, err, diff)
+				}
+			}
+			w.model.change(func(x *entity.Exposure) { x.From = nil })
+			w.holds("closed again", map[string]string{w.one: "22/tcp", w.two: "22/tcp"})
+			if has, err := w.environ.Ingress(t.Context()); err != nil || len(has.From) > 0 {
+				t.Errorf("mode %s: still open are %v (%v)", mode, has.From, err)
+			}
+		})
+	}
+}
+
 // A cloud without a firewall is named in the log, once until it has one, and as a warning only if it matters.
 func TestNoFirewall(t *testing.T) {
 	var log loggo.TestWriter

@@ -26,13 +26,12 @@ type API interface {
 	BlockUntilLeadershipReleased(ctx context.Context, unit entity.Tag) error
 }
 
-// Term is the duration of a leadership claim. A leader renews its claim after half of it.
+// Term is the duration of a unit's leadership claim. A leader renews its claim after half of it.
 const Term = time.Minute
 
 const (
 	retryPause    = 3 * time.Second // after a failed claim
 	releaseBound  = 5 * time.Second // for a stopping agent's attempt to release its leadership
-	halfTerm      = Term / 2
 	minBlockPause = time.Second
 )
 
@@ -42,6 +41,7 @@ const (
 type Tracker struct {
 	api      API
 	unit     entity.Tag
+	term     time.Duration
 	claiming chan struct{} // held by the claim in progress
 	changed  chan struct{}
 	retired  chan struct{}
@@ -55,9 +55,9 @@ type Tracker struct {
 	until, wall time.Time
 }
 
-// NewTracker returns a Tracker for the unit. It claims nothing until Run is called.
-func NewTracker(api API, unit entity.Tag) *Tracker {
-	return &Tracker{api: api, unit: unit, claiming: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+// NewTracker returns a Tracker for the unit, whose claims have the given term. It claims nothing until Run is called.
+func NewTracker(api API, unit entity.Tag, term time.Duration) *Tracker {
+	return &Tracker{api: api, unit: unit, term: term, claiming: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		retired: make(chan struct{})}
 }
 
@@ -131,7 +131,7 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	left := t.expire()
 	switch {
 	case err == nil:
-		return left - halfTerm
+		return left - t.term/2
 	case errors.Is(err, entity.LeadershipRefused) && left <= 0:
 		// The request's timeout limits this wait.
 		began := time.Now()
@@ -173,7 +173,7 @@ func (t *Tracker) claim(ctx context.Context) error {
 	}
 	defer func() { <-t.claiming }()
 	began := time.Now()
-	epoch, err := t.api.ClaimLeadership(ctx, t.unit, Term)
+	epoch, err := t.api.ClaimLeadership(ctx, t.unit, t.term)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -181,7 +181,7 @@ func (t *Tracker) claim(ctx context.Context) error {
 		if !t.known || epoch != t.epoch {
 			t.signal()
 		}
-		t.known, t.epoch, t.until = true, epoch, began.Add(Term)
+		t.known, t.epoch, t.until = true, epoch, began.Add(t.term)
 		t.wall = t.until.Round(0)
 	case errors.Is(err, entity.LeadershipRefused):
 		// The current term still runs to its end: no other unit can lead before that.

@@ -13,6 +13,8 @@ import (
 	"juju/state/entity"
 )
 
+const halfTerm = Term / 2
+
 var web0, web1 = entity.UnitTag("web/0"), entity.UnitTag("web/1")
 
 // A controller has the lease of one service. It keeps a promise from the moment at which it gets
@@ -108,7 +110,7 @@ func (c *controller) BlockUntilLeadershipReleased(ctx context.Context, _ entity.
 // begin runs a tracker of the unit; end stops it and waits until it has stopped.
 func begin(t *testing.T, c *controller, unit entity.Tag) (tracker *Tracker, end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
-	tracker = NewTracker(c, unit)
+	tracker = NewTracker(c, unit, Term)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -133,7 +135,7 @@ func leads(t *testing.T, tracker *Tracker, want int64) {
 func TestALeaderRenewsAtHalfOfItsTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController()
-		if epoch, known := NewTracker(c, web0).Epoch(); epoch != 0 || known {
+		if epoch, known := NewTracker(c, web0, Term).Epoch(); epoch != 0 || known {
 			t.Errorf("before the first answer: epoch %d, known %v", epoch, known)
 		}
 		first, end := begin(t, c, web0)
@@ -261,7 +263,7 @@ func TestLeadKeepsItsPromise(t *testing.T) {
 		c := newController()
 		away := entity.Errorf(entity.Unavailable, "the controller is away")
 		c.delay = func(context.Context) error { return away }
-		if epoch, err := NewTracker(c, web0).Lead(t.Context(), halfTerm); epoch != 0 || !errors.Is(err, away) {
+		if epoch, err := NewTracker(c, web0, Term).Lead(t.Context(), halfTerm); epoch != 0 || !errors.Is(err, away) {
 			t.Errorf("nothing is known: %d, %v", epoch, err)
 		}
 	})
@@ -447,7 +449,7 @@ func TestATermEndsByItself(t *testing.T) {
 		"the wall clock was set back":     func(tracker *Tracker) { tracker.wall = tracker.wall.Add(Term) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tracker := NewTracker(newController(), web0)
+			tracker := NewTracker(newController(), web0, Term)
 			if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 1 || err != nil {
 				t.Fatalf("%s: epoch %d, %v", clocks, epoch, err)
 			}

@@ -27,6 +27,8 @@ type API interface {
 	SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error
 	// DistributionGroup returns the other machines that share a service with this one.
 	DistributionGroup(ctx context.Context, machine entity.Tag) ([]string, error)
+	// MachineSpaces returns the spaces that are demanded of the machine's instance.
+	MachineSpaces(ctx context.Context, machine entity.Tag) (entity.MachineSpaces, error)
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// SetInstanceStatus sets the status of the machine's instance. The data of an error may have a "hint" on
 	// how to remove the instance by hand.

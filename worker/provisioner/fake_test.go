@@ -24,6 +24,7 @@ type fakeModel struct {
 	faults    map[string]error // by method; each occurs once
 	units     map[string]int   // on machines
 	group     map[string][]string
+	spaces    map[string]entity.MachineSpaces
 	zones     map[string]string // of machines
 	leftovers []entity.Leftover
 	config    modelconfig.Config
@@ -158,6 +159,13 @@ func (m *fakeModel) Machines(_ context.Context, ids ...string) ([]entity.Machine
 // DistributionGroup is that of a machine of which group names the others.
 func (m *fakeModel) DistributionGroup(_ context.Context, tag entity.Tag) ([]string, error) {
 	return m.group[tag.ID], nil
+}
+
+// MachineSpaces are those of a machine that spaces has.
+func (m *fakeModel) MachineSpaces(_ context.Context, tag entity.Tag) (entity.MachineSpaces, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spaces[tag.ID], m.fault("MachineSpaces")
 }
 
 func (m *fakeModel) NewPassword(_ context.Context, tag entity.Tag) (string, error) {

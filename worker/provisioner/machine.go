@@ -86,8 +86,14 @@ func (p *provisioner) try(ctx context.Context, t *handler) (left bool, err error
 
 func (p *provisioner) step(ctx context.Context, t *handler) (left bool, err error) {
 	m, err := p.machine(ctx, t.id)
-	if err != nil || m.Manager {
+	if err != nil {
 		return false, err
+	}
+	if m.InstanceID == entity.BootstrapInstance {
+		if m.Life != entity.Dead {
+			return false, nil
+		}
+		return false, p.API.RemoveMachine(ctx, entity.MachineTag(t.id))
 	}
 	tag := entity.MachineTag(t.id)
 	switch {
@@ -299,6 +305,10 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	if err != nil {
 		return provider.StartParams{}, err
 	}
+	spaces, err := p.API.MachineSpaces(ctx, entity.MachineTag(m.ID))
+	if err != nil {
+		return provider.StartParams{}, err
+	}
 	password, err := p.API.NewPassword(ctx, entity.MachineTag(m.ID))
 	if err != nil {
 		return provider.StartParams{}, err
@@ -309,7 +319,7 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	}
 	params := provider.StartParams{
 		MachineID: m.ID, Nonce: nonce, Series: m.Series,
-		Constraints: constraints, Placement: m.Placement, AgentConfig: config,
+		Constraints: constraints, Spaces: spaces, Placement: m.Placement, AgentConfig: config, RunsController: m.Manager,
 	}
 	if p.Tools == nil {
 		return params, nil

@@ -92,17 +92,17 @@ func TestLifeOfAMachine(t *testing.T) {
 }
 
 func TestMachinesThatNeedNoInstance(t *testing.T) {
-	manager := entity.MachineInfo{ID: "0", Manager: true}
+	manager := entity.MachineInfo{ID: "0", Manager: true, InstanceID: entity.BootstrapInstance}
 	failed := entity.MachineInfo{ID: "3", Status: entity.StatusError}
 	model, cloud := newModel(manager, failed,
 		entity.MachineInfo{ID: "1", Life: entity.Dying},
 		entity.MachineInfo{ID: "2", Life: entity.Dead}), &fakeCloud{}
 	cloud.onStart = func(context.Context, provider.StartParams) error { return errors.New("not expected") }
 	story(t, model, cloud, nil, func(t *testing.T) {
-		expect(t, model, "0 alive", "3 alive error")
+		expect(t, model, "0 alive controller", "3 alive error")
 		manager.Life = entity.Dead
 		model.set(manager)
-		expect(t, model, "0 dead", "3 alive error")
+		expect(t, model, "3 alive error")
 	})
 	if len(cloud.log) > 0 {
 		t.Errorf("the cloud saw %q", cloud.log)
@@ -330,6 +330,30 @@ func TestAMachineSaysThatItsAgentCannotBeConfigured(t *testing.T) {
 		expect(t, model, "1 alive i-1 pending")
 		if got := model.message("1"); got != "" {
 			t.Errorf("it says %q", got)
+		}
+	})
+}
+
+// An instance is started in the spaces that are demanded of it. While the model lacks one, the machine says so, and waits.
+func TestInstancesAreStartedInTheirSpaces(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	want := entity.MachineSpaces{In: []entity.Space{{ID: "1", Name: "db"}}}
+	model.spaces = map[string]entity.MachineSpaces{"1": want}
+	model.faults["MachineSpaces"] = entity.Errorf(entity.Invalid, `space "db" not found`)
+	var got entity.MachineSpaces
+	cloud.onStart = func(_ context.Context, p provider.StartParams) error {
+		got = p.Spaces
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 alive pending")
+		if got := model.message("1"); got != `cannot start an instance yet, trying again: space "db" not found` {
+			t.Errorf("it says %q", got)
+		}
+		after(time.Minute)
+		expect(t, model, "1 alive i-1 pending")
+		if len(got.In) != 1 || got.In[0].Name != "db" {
+			t.Errorf("its instance is started in %v, want %v", got, want)
 		}
 	})
 }

@@ -140,11 +140,13 @@ func (p *provisioner) scan(ctx context.Context, v view) scanResult {
 	missed := map[string]missing{}
 	for id, m := range v.machines {
 		switch {
-		case m.Manager:
+		case m.InstanceID == entity.BootstrapInstance:
 		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
 			// The reason why it could not be removed may have passed without an event.
 			result.machines = append(result.machines, id)
 		case m.InstanceID == "" || m.IsManual() || there[m.InstanceID]:
+		case m.Manager:
+			p.markMissing(ctx, m) // enable-ha replaces it
 		default:
 			in := p.markMissing(ctx, m)
 			if missed[id] = in; time.Since(in.since) >= p.LostAfter {

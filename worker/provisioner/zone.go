@@ -66,7 +66,7 @@ func (p *provisioner) startInZone(ctx context.Context, params provider.StartPara
 		return p.Environ.StartInstance(ctx, params)
 	}
 	left, err := p.Environ.Zones(ctx, provider.PrecheckParams{
-		Series: params.Series, Constraints: params.Constraints, Placement: params.Placement})
+		Series: params.Series, Constraints: params.Constraints, Spaces: params.Spaces, Placement: params.Placement})
 	if err != nil {
 		return provider.Instance{}, err
 	}

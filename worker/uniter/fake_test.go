@@ -30,11 +30,11 @@ type controller struct {
 	charms       map[string]archive
 	workload     entity.Status
 	agent        entity.Status
-	statuses     []string                      // both, in order: "agent idle", "workload active: serving"
-	settings     map[int]map[string]string     // the unit's own, by relation
-	ports        map[string][]entity.PortRange // by unit
-	leads        int64                         // the epoch by which the unit leads; 0 if it does not
-	released     int                           // how often it has released the leadership
+	statuses     []string                          // both, in order: "agent idle", "workload active: serving"
+	settings     map[int]map[string]string         // the unit's own, by relation
+	ports        map[string][]entity.EndpointPorts // by unit
+	leads        int64                             // the epoch by which the unit leads; 0 if it does not
+	released     int                               // how often it has released the leadership
 	tasks        []entity.Task
 	kept         entity.CharmState
 	applications map[int]map[string]string                  // the settings of the service, by relation
@@ -79,7 +79,7 @@ func newController() *controller {
 		},
 		relations: map[int]*relation{}, config: map[string]any{"title": "one"}, proxy: "http://proxy", charms: map[string]archive{},
 		workload: entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"},
-		settings: map[int]map[string]string{}, ports: map[string][]entity.PortRange{}, refuse: map[string]error{},
+		settings: map[int]map[string]string{}, ports: map[string][]entity.EndpointPorts{}, refuse: map[string]error{},
 	}
 }
 
@@ -282,7 +282,7 @@ func (c *controller) RelationSettings(
 	return maps.Clone(c.relations[id].settings[remote]), nil
 }
 
-func (c *controller) OpenedPorts(context.Context, entity.Tag) (map[string][]entity.PortRange, error) {
+func (c *controller) OpenedPorts(context.Context, entity.Tag) (map[string][]entity.EndpointPorts, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.ports), nil
@@ -313,17 +313,21 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 		}
 		maps.Copy(c.kept, changes.CharmState)
 		c.stores = changes.Storage
-		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.PortRange) bool {
-			return slices.Contains(changes.ClosePorts, p)
+		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.EndpointPorts) bool {
+			return slices.Contains(changes.ClosePorts, p.PortRange)
 		})
 		for _, p := range changes.OpenPorts {
-			if !slices.Contains(open, p) {
-				open = append(open, p)
+			if !slices.ContainsFunc(open, func(q entity.EndpointPorts) bool { return q.PortRange == p }) {
+				open = append(open, entity.EndpointPorts{PortRange: p})
 			}
 		}
 		c.ports[unit.ID] = open
 		return nil
 	})
+}
+
+func (c *controller) CloudSpec(context.Context, entity.Tag) (entity.CloudSpec, error) {
+	return entity.CloudSpec{}, entity.Errorf(entity.Unauthorized, "permission denied")
 }
 
 func (c *controller) GoalState(context.Context, entity.Tag) (entity.GoalState, error) {

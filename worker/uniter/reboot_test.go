@@ -54,7 +54,8 @@ func TestRebootNow(t *testing.T) {
 	r.expect("config-changed", "start")
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	if want := []entity.PortRange{{From: 81, To: 81, Protocol: "tcp"}}; !slices.Equal(r.c.ports["web/0"], want) {
+	want := entity.PortRange{From: 81, To: 81, Protocol: "tcp"}
+	if open := r.c.ports["web/0"]; len(open) != 1 || open[0].PortRange != want {
 		t.Errorf("ports %v, want %v", r.c.ports, want)
 	}
 	if len(r.c.reboots) != 2 || r.c.failure() != "" {
@@ -111,4 +112,31 @@ func TestStartRunsAgainAfterARestartOfTheMachine(t *testing.T) {
 	r.start()
 	r.settle(nil)
 	r.expect("start", "config-changed")
+}
+
+// A command of a user of the machine can restart it. With --now the command ends at once, and the user is told why;
+// without, the restart comes after it, and what it has changed is committed.
+func TestACommandRestartsTheMachine(t *testing.T) {
+	for command, reply := range map[string]struct {
+		code   int
+		stderr string
+		ports  int
+	}{
+		"open-port 80; juju-reboot --now; open-port 81": {1, "ERROR the hook waits for the machine's restart\n", 0},
+		"open-port 80; juju-reboot; open-port 81":       {0, "", 2},
+	} {
+		t.Run(command, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.boots()
+			r.start()
+			r.settle(nil)
+			r.expectRun(reply.code, "", reply.stderr, "web/0", command)
+			r.rebooting("one")
+			r.c.mu.Lock()
+			defer r.c.mu.Unlock()
+			if got := r.c.ports["web/0"]; len(got) != reply.ports {
+				t.Errorf("open ports: %v", got)
+			}
+		})
+	}
 }

@@ -113,6 +113,28 @@ func TestFailedHookWaitsForTheUser(t *testing.T) {
 	})
 }
 
+// The user's request is cleared once, before the hook runs again. The commit of that run has no request to clear.
+func TestARequestToRetryIsClearedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRetried(t, 1)
+		var cleared []int // how often the hook had run
+		r.c.onCall = func(method string, do func() error) error {
+			if method == "ClearResolved" {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				cleared = append(cleared, len(r.runs))
+			}
+			return do()
+		}
+		r.start()
+		r.c.change(func() { r.c.unit.Resolved = entity.ResolvedRetry })
+		if runs := len(r.ran()); runs != 2 || !slices.Equal(cleared, []int{1}) {
+			t.Errorf("the hook has run %d times, the request was cleared after %v", runs, cleared)
+		}
+		r.stop()
+	})
+}
+
 // With the setting on, it runs again after pauses that double up to five minutes.
 func TestFailedHookRunsAgainByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

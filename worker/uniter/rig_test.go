@@ -76,7 +76,7 @@ func rigConfig(dir string, c *controller) Config {
 			LauncherPath: hookTool, LockPath: filepath.Join(dir, "lock"),
 			Log: func(string, loggo.Level, string) {},
 		},
-		Context:   hooks.ContextParams{ModelName: "default", APIAddresses: []string{"127.0.0.1:17070"}},
+		Context:   hooks.ContextParams{ModelName: "default", APIAddresses: func() []string { return []string{"127.0.0.1:17070"} }},
 		IdleDelay: 5 * time.Millisecond,
 	}
 }

@@ -57,6 +57,33 @@ func TestATaskRuns(t *testing.T) {
 	r.expect()
 }
 
+// If what a task has changed is refused, the task has failed, and the unit has not.
+func TestRefusedCommitOfATask(t *testing.T) {
+	r := newRig(t, nil)
+	r.start()
+	r.settle(nil)
+	refuse := func() {
+		r.c.refuse["CommitHook"] = entity.Errorf(entity.InUse, "port ranges 80/tcp and 80/tcp conflict")
+	}
+	r.c.change(refuse)
+	const why = "cannot commit its changes: port ranges 80/tcp and 80/tcp conflict"
+	r.add(command("5", "echo out; open-port 80"))
+	var task entity.Task
+	r.c.await(t, "the end of the task", func() bool {
+		task = *r.c.task("5")
+		return task.Status.IsOver()
+	})
+	if task.Status != entity.TaskFailed || task.Message != why ||
+		string(task.Results) != `{"return-code":0,"stdout":"out\n"}` {
+		t.Errorf("the task: %+v", task)
+	}
+	r.c.change(refuse)
+	r.expectRun(1, "out\n", "ERROR "+why+"\n", "web/0", "echo out; open-port 80")
+	if len(r.c.ports["web/0"]) != 0 || r.c.failure() != "" {
+		t.Errorf("open ports: %v; %s", r.c.ports, r.c.failure())
+	}
+}
+
 // A unit in error runs tasks, and stays in error, also when its agent stops.
 func TestTasksInAnErrorState(t *testing.T) {
 	r := newRig(t, map[string]string{"start": "[ -e ../mended ]"})

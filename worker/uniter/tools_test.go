@@ -87,7 +87,7 @@ func TestToolsOnBothSidesOfAFailingHook(t *testing.T) {
 					fmt.Fprintln(&log, module, message)
 				}
 				r.c.leads, r.c.kept = 1, entity.CharmState{"old": "1"}
-				r.c.ports["web/0"] = []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}
+				r.c.ports["web/0"] = []entity.EndpointPorts{{PortRange: entity.PortRange{From: 80, To: 80, Protocol: "tcp"}}}
 				r.c.relations[3] = newRelation(3, "db", "mysql", nil)
 				r.start()
 				r.settle(nil)

@@ -68,7 +68,7 @@ func New(config Config) worker.Func {
 	if config.newHost == nil {
 		config.newHost = newHost
 	}
-	tracker := leadership.NewTracker(config.Leadership, config.Unit)
+	tracker := leadership.NewTracker(config.Leadership, config.Unit, leadership.Term)
 	config.Context.Leadership = tracker
 	return func(ctx context.Context) error {
 		err := run(ctx, config, tracker)

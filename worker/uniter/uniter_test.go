@@ -45,7 +45,7 @@ func TestLifeOfAUnit(t *testing.T) {
 	if got := r.file("charm/title"); got != "one\n" {
 		t.Errorf("config-get said %q", got)
 	}
-	if diff := cmp.Diff(map[string][]entity.PortRange{"web/0": {{From: 80, To: 80, Protocol: "tcp"}}},
+	if diff := cmp.Diff(map[string][]entity.EndpointPorts{"web/0": {{PortRange: entity.PortRange{From: 80, To: 80, Protocol: "tcp"}}}},
 		r.c.ports); diff != "" {
 		t.Error(diff)
 	}
@@ -266,6 +266,17 @@ func TestRefusedCommit(t *testing.T) {
 	r.expect("start")
 	if len(r.c.ports["web/0"]) != 1 {
 		t.Errorf("open ports: %v", r.c.ports)
+	}
+}
+
+// Only the agent's own message is replaced when the unit has started: a charm may go on with what it says itself.
+func TestStartKeepsAStatusOfTheCharm(t *testing.T) {
+	r := newRig(t, map[string]string{"start": `status-set maintenance "filling caches"`})
+	r.start()
+	r.settle(nil)
+	r.expect("install", "config-changed", "start")
+	if r.c.workload.Status != entity.StatusMaintenance || r.c.workload.Message != "filling caches" {
+		t.Errorf("workload's status is %+v", r.c.workload)
 	}
 }
 

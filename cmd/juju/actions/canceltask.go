@@ -64,10 +64,7 @@ func cancelTasks(ctx context.Context, s *cli.Session, api tasksAPI, ids []string
 			return err
 		}
 	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return cli.Bulk("tasks", "cancelled", errs)
+	return cli.OneOrBulk("tasks", "cancelled", errs)
 }
 
 // noTask adds a hint to the error that a task does not exist: the id may be an operation's.

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -31,7 +34,7 @@ actions too. The command prints the id of each task and returns. With --wait it 
 until all tasks have finished, or up to TIME with --wait=TIME, prints their results, and
 exits with 1 if an action failed.
 
-In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a shell command.`,
+In Juju 3 this command is called run, and waits: juju run UNIT... ACTION does so, too.`,
 		Example: `  juju run-action store/0 backup
   juju run-action store/0 store/1 backup level=9 target.dir=/srv --wait
   juju run-action store/leader backup --params backup.yaml --wait=10m`,
@@ -41,19 +44,29 @@ In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a shell 
 	f := cmd.Flags()
 	f.Var(&r.wait, "wait", "wait for the results, without limit or up to TIME with --wait=TIME")
 	f.Lookup("wait").NoOptDefVal = forEver.String()
-	f.StringVar(&r.params, "params", "", "read parameters from a YAML file")
-	f.BoolVar(&r.strings, "string-args", false, "treat parameter values as strings")
+	r.paramFlags(f)
 	r.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
+// paramFlags adds the flags for the action's parameters.
+func (r *runAction) paramFlags(f *pflag.FlagSet) {
+	f.StringVar(&r.params, "params", "", "read an action's parameters from a YAML file")
+	f.BoolVar(&r.strings, "string-args", false, "treat values of an action's parameters as strings")
+}
+
+// actionWait is how long juju run waits for an action unless the user says otherwise.
+const actionWait = waitTime(time.Minute)
+
 type runAction struct {
 	*cli.Session
-	wait    waitTime
-	params  string
-	strings bool
-	output  cli.Output
+	wait       waitTime
+	background bool
+	params     string
+	strings    bool
+	output     cli.Output
+	byUnit     bool // results as Juju 3 prints them
 }
 
 var actionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
@@ -82,7 +95,10 @@ func (r *runAction) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cli.CheckFormat(r.output.Format, "yaml"); err != nil {
+	if r.background {
+		r.wait = noWait
+	}
+	if err := cli.CheckFormat(r.output.Format, "yaml", "default"); err != nil {
 		return err
 	}
 	return cli.WithModel(ctx, r.Session, func(api tasksAPI) error {
@@ -103,13 +119,15 @@ func (r *runAction) report(
 	for i, task := range tasks {
 		errs = append(errs, task.Err)
 		if task.Err == nil {
-			value["unit-"+strings.ReplaceAll(task.Task.Receiver, "/", "-")] = map[string]any{
-				"id": task.Task.ID, "unit": task.Task.Receiver}
+			value[r.key(task.Task)] = map[string]any{"id": task.Task.ID, "unit": task.Task.Receiver}
 		} else if len(tasks) > 1 {
 			r.Warn(fmt.Sprintf("%s: %v", units[i], task.Err))
 		}
 	}
 	if len(errs) == 1 && errs[0] != nil {
+		if r.byUnit && entity.IsNotFound(errs[0]) {
+			return entity.WithHint(fmt.Errorf("%w (not found)", errs[0]), "%s", entity.Hint(errs[0])) // as jubilant expects it
+		}
 		return errs[0]
 	}
 	failure := cli.Bulk("actions", "queued", errs)
@@ -117,9 +135,14 @@ func (r *runAction) report(
 		return failure
 	}
 	if r.wait.waits() {
-		o, err := awaitOperation(ctx, r.Session, api, operation, r.wait.duration())
+		seen := unseen
+		if r.byUnit {
+			r.sayQueued(operation, tasks)
+			seen = followLogs(r.Session)
+		}
+		o, err := awaitOperation(ctx, r.Session, api, operation, r.wait.duration(), seen)
 		for _, task := range o.Tasks {
-			value["unit-"+strings.ReplaceAll(task.Receiver, "/", "-")] = taskValue(task)
+			value[r.key(task)] = taskValue(task)
 		}
 		if failure == nil {
 			failure = stillRunning(err, o)
@@ -127,10 +150,13 @@ func (r *runAction) report(
 		if failure == nil {
 			failure = failedTasks(o.Tasks)
 		}
-	} else if len(tasks) == 1 {
+		if err == nil && len(o.Tasks) == 1 && r.output.Format == "default" {
+			return cmp.Or(r.plain(o.Tasks[0]), failure)
+		}
+	} else if len(tasks) == 1 && !r.byUnit {
 		value = map[string]any{"Action queued with id": tasks[0].Task.ID}
 	}
-	text, err := cli.Encode(r.output.Format, value)
+	text, err := cli.Encode(strings.Replace(r.output.Format, "default", "yaml", 1), value)
 	if err == nil {
 		err = r.Write(r.output, text)
 	}
@@ -138,6 +164,41 @@ func (r *runAction) report(
 		return failure
 	}
 	return err
+}
+
+// sayQueued names the operation and its tasks, before they are waited for.
+func (r *runAction) sayQueued(operation string, tasks []client.Enqueued) {
+	r.Note("Running operation %s with %s", operation, entity.Counted(len(tasks), "task"))
+	for _, t := range tasks {
+		if t.Err == nil {
+			r.Note("  - task %s on %s", t.Task.ID, entity.UnitTag(t.Task.Receiver).String())
+		}
+	}
+}
+
+// plain prints the results of the only task.
+func (r *runAction) plain(task entity.Task) error {
+	results := jsonMap(task.Results)
+	delete(results, "return-code")
+	var text []byte
+	if len(results) > 0 {
+		var err error
+		if text, err = cli.Encode("yaml", results); err != nil {
+			return err
+		}
+	}
+	if task.Status == entity.TaskFailed {
+		text = fmt.Appendf(text, "Action id %s failed: %s\n", task.ID, display.Line(task.Message))
+	}
+	return r.Write(r.output, text)
+}
+
+// key returns under which name a task's results are printed.
+func (r *runAction) key(task entity.Task) string {
+	if r.byUnit {
+		return task.Receiver
+	}
+	return "unit-" + strings.ReplaceAll(task.Receiver, "/", "-")
 }
 
 // stillRunning lists the unfinished tasks of an operation if err is errStillRunning.
@@ -165,6 +226,10 @@ const maxParamsFile = 5 << 20
 func (r *runAction) values(pairs []string) (map[string]any, error) {
 	values := map[string]any{}
 	if r.params != "" {
+		err := r.CheckFile(r.params)
+		if err != nil {
+			return nil, err
+		}
 		text, err := cli.ReadFile(r.params, maxParamsFile)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the parameters: %w", err)

@@ -19,12 +19,13 @@ import (
 	"juju/state/entity"
 )
 
+// RunCommand is run as in Juju 2, which runs a command, and as in Juju 3, which runs an action.
 func RunCommand(s *cli.Session) *cobra.Command {
 	r := &runOnUnits{Session: s}
+	action := &runAction{Session: s, wait: actionWait, byUnit: true}
 	cmd := &cobra.Command{
-		Use:     "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
-		Aliases: []string{"exec"},
-		Short:   "Run a command on units or machines",
+		Use:   "run --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
+		Short: "Run a command on units or machines, or an action on units",
 		Long: `Run a shell command in the context of units: in the charm directory, with the hook tools,
 while no hook runs. Its changes to relations and ports are committed if it exits with 0.
 SERVICE/leader is the service's leader.
@@ -40,31 +41,58 @@ that does not start within --timeout is not waited for.
 Options for juju come before the command. An option of juju after the start of the command
 is rejected, as it is ambiguous. Everything after -- belongs to the command.
 
-As in Juju 2, this command is called run; in Juju 3 it is called exec. To run a charm's
-action: juju run-action.`,
+This is the command of Juju 2. Without a target, juju run is that of Juju 3, which runs an
+action of the charm: juju run UNIT... ACTION [KEY=VALUE...]. It takes what juju run-action
+takes, waits up to --wait for the results, and prints them by unit. Juju 3 runs commands
+with juju exec.`,
 		Example: `  juju run --unit web/0 'relation-ids store'
   juju run --application web --timeout 1m 'config-get title'
   juju run --unit web/leader is-leader
   juju run --machine 0,1 uptime
   juju run --all 'df -h'
-  juju run --unit web/0 -- ls -a`,
-		Annotations: cli.SeeAlso("run-action", "ssh", "operations", "show-task"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
+  juju run --unit web/0 -- ls -a
+  juju run store/0 backup level=9`,
+		Annotations: cli.SeeAlso("run-action", "exec", "ssh", "operations", "show-task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.hasTarget() || len(args) == 0 || !cli.IsUnitTarget(args[0]) {
+				if flag := cmd.Flags().Lookup("wait"); flag.Changed {
+					return cli.Usagef("--wait is for actions: a command is waited for up to --timeout, unless --background is given")
+				}
+				return r.run(cmd, args)
+			}
+			// The flags of this form may come anywhere.
+			cmd.Flags().SetInterspersed(true)
+			if err := cmd.Flags().Parse(args); err != nil {
+				return cmd.FlagErrorFunc()(cmd, err)
+			}
+			action.output, action.background = r.output, r.background
+			return action.run(cmd.Context(), cmd.Flags().Args())
+		},
 	}
 	f := cmd.Flags()
+	r.targetFlags(f)
+	r.output.Flags(cmd, "default", "default", "yaml", "json")
+	f.DurationVar(&r.timeout, "timeout", commandTime, "kill the command after this time")
+	f.Var(&action.wait, "wait", "how long to wait for the results of an action, 0 to wait without limit")
+	action.paramFlags(f)
+	s.ModelFlag(cmd)
+	return cmd
+}
+
+// commandTime is how long a command runs at most unless the user says otherwise.
+const commandTime = 5 * time.Minute
+
+// targetFlags adds the flags that run and exec share.
+func (r *runOnUnits) targetFlags(f *pflag.FlagSet) {
 	f.SetInterspersed(false) // the rest belongs to the command: see rejectOwnFlags
 	f.StringSliceVarP(&r.units, "unit", "u", nil, "run the command on these units, separated by commas")
 	f.StringSliceVarP(&r.services, "application", "a", nil, "run the command on all units of these services")
 	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
 	f.StringSliceVar(&r.machines, "machine", nil, "run the command on these machines, separated by commas")
 	f.BoolVar(&r.all, "all", false, "run the command on all machines")
-	f.DurationVar(&r.timeout, "timeout", 5*time.Minute, "kill the command after this time")
 	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions in this group")
 	f.BoolVar(&r.background, "background", false, "print task ids and return without waiting")
-	r.output.Flags(cmd, "default", "default", "yaml", "json")
-	s.ModelFlag(cmd)
-	return cmd
 }
 
 type runOnUnits struct {
@@ -75,6 +103,12 @@ type runOnUnits struct {
 	timeout                   time.Duration
 	group                     string
 	output                    cli.Output
+	byUnit                    bool          // results as Juju 3 prints them
+	wait                      time.Duration // for the results; 0 for as long as the commands may take
+}
+
+func (r *runOnUnits) hasTarget() bool {
+	return r.all || len(r.machines)+len(r.services)+len(r.older)+len(r.units) > 0
 }
 
 func (r *runOnUnits) check(args []string) error {
@@ -87,10 +121,12 @@ func (r *runOnUnits) check(args []string) error {
 		return cli.Usagef("You cannot specify --all and individual applications")
 	case r.all && len(r.units) > 0:
 		return cli.Usagef("You cannot specify --all and individual units")
-	case !r.all && len(r.machines)+len(r.services)+len(r.units) == 0:
+	case !r.hasTarget():
 		return cli.Usagef("You must specify a target, either through --all, --machine, --service or --unit")
 	case r.timeout <= 0:
 		return cli.Usagef("--timeout must be positive")
+	case r.wait < 0:
+		return cli.Usagef("--wait must not be negative")
 	}
 	for _, unit := range r.units {
 		if !cli.IsUnitTarget(unit) {
@@ -164,10 +200,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 			r.Note("There are no units or machines to run the command on.")
 			return nil
 		}
-		failure := cli.Bulk("commands", "queued", errs)
-		if len(errs) == 1 {
-			failure = errs[0]
-		}
+		failure := cli.OneOrBulk("commands", "queued", errs)
 		if operation == "" {
 			return failure
 		}
@@ -193,8 +226,7 @@ func (r *runOnUnits) results(
 		}
 		return nil
 	}
-	// Commands on one machine run in sequence, so the timeout restarts with each.
-	o, err := awaitProgress(ctx, r.Session, api, operation, r.timeout+agentGrace)
+	o, err := r.await(ctx, api, operation)
 	late := errors.Is(err, errStillRunning)
 	if err != nil && !late {
 		return err
@@ -210,12 +242,18 @@ func (r *runOnUnits) results(
 		format = "yaml"
 	}
 	var list []map[string]any
+	byUnit := map[string]any{}
 	for _, task := range o.Tasks {
 		if task.Status.IsOver() {
 			list = append(list, commandValue(task))
+			byUnit[task.Receiver] = taskValue(task)
 		}
 	}
-	text, err2 := cli.Encode(format, list)
+	var value any = list
+	if r.byUnit {
+		value = byUnit
+	}
+	text, err2 := cli.Encode(format, value)
 	if err2 == nil {
 		err2 = r.Write(r.output, text)
 	}
@@ -225,7 +263,16 @@ func (r *runOnUnits) results(
 	return cmp.Or(err2, failedTasks(o.Tasks))
 }
 
-// single prints the output of the only task, and returns its exit code.
+// await waits until the command has finished everywhere.
+func (r *runOnUnits) await(ctx context.Context, api tasksAPI, operation string) (entity.Operation, error) {
+	if r.wait > 0 {
+		return awaitOperation(ctx, r.Session, api, operation, r.wait, unseen)
+	}
+	// Commands on one machine run in sequence, so the timeout restarts with each.
+	return awaitProgress(ctx, r.Session, api, operation, r.timeout+agentGrace)
+}
+
+// single prints the output of the only task, and returns its exit code, or as in Juju 3 that it failed.
 func (r *runOnUnits) single(task entity.Task) error {
 	results := jsonMap(task.Results)
 	stdout, stderr := streamOf(results, "stdout"), streamOf(results, "stderr")
@@ -238,6 +285,9 @@ func (r *runOnUnits) single(task entity.Task) error {
 	}
 	if _, err := r.Stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
 		return err
+	}
+	if r.byUnit {
+		return failedTasks([]entity.Task{task})
 	}
 	if code := returnCode(task); task.Status == entity.TaskCompleted && code != 0 {
 		return cli.ExitError(code)

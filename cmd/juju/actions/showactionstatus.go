@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -56,9 +57,9 @@ func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix stri
 		} else if err != nil {
 			return err
 		}
-		completed := "n/a"
+		completed := display.Time{Words: "n/a"}
 		if !task.Completed.IsZero() {
-			completed = task.Completed.UTC().Format(time.DateTime)
+			completed = display.TimeIn(task.Completed.UTC(), time.DateTime)
 		}
 		list = append(list, map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
 			"status": fmt.Sprint(task.Status), "completed at": completed})

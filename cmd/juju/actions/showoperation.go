@@ -31,7 +31,7 @@ all its tasks have finished.`,
 			return cli.WithModel(ctx, s, func(api tasksAPI) error {
 				o, err := api.Operation(ctx, id)
 				if err == nil && wait.waits() {
-					o, err = awaitOperation(ctx, s, api, id, wait.duration())
+					o, err = awaitOperation(ctx, s, api, id, wait.duration(), unseen)
 				}
 				if err != nil && !errors.Is(err, errStillRunning) {
 					return err

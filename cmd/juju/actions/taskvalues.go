@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
@@ -22,7 +23,7 @@ func timing(enqueued, started, completed time.Time) map[string]any {
 	times := map[string]any{}
 	for name, at := range map[string]time.Time{"enqueued": enqueued, "started": started, "completed": completed} {
 		if !at.IsZero() {
-			times[name] = at.UTC().Format(taskTime)
+			times[name] = display.TimeIn(at.UTC(), taskTime)
 		}
 	}
 	return times
@@ -62,9 +63,9 @@ func jsonMap(text json.RawMessage) (m map[string]any) {
 }
 
 // awaitOperation waits until all tasks of an operation have finished, and returns it. After timeout, unless that is 0,
-// it returns the operation with errStillRunning.
+// it returns the operation with errStillRunning. seen is called each time that it is read.
 func awaitOperation(
-	ctx context.Context, s *cli.Session, api tasksAPI, id string, timeout time.Duration,
+	ctx context.Context, s *cli.Session, api tasksAPI, id string, timeout time.Duration, seen func(entity.Operation),
 ) (o entity.Operation, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -73,12 +74,14 @@ func awaitOperation(
 	}
 	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
-	s.WaitsFor("The tasks are still running. To see them: juju show-operation %s; to cancel one: juju cancel-task TASK", id)
+	s.WaitsFor("The tasks are still running. To see them: juju show-operation %s", id)
 	for {
 		now, err := api.Operation(ctx, id)
 		switch {
 		case err == nil:
 			o = now
+			s.WaitsFor("%s", stillGoing(o))
+			seen(o)
 		case ctx.Err() == nil:
 			return o, err
 		}
@@ -88,6 +91,42 @@ func awaitOperation(
 		changes.Next(ctx)
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
+		}
+	}
+}
+
+// stillGoing tells users who interrupt the wait for an operation what continues.
+func stillGoing(o entity.Operation) string {
+	var ids []string
+	for _, t := range o.Tasks {
+		if !t.Status.IsOver() {
+			ids = append(ids, t.ID)
+		}
+	}
+	what := "The tasks are"
+	if len(ids) == 1 {
+		what = "Task " + ids[0] + " is"
+	}
+	return fmt.Sprintf("%s still running. To see the results later: juju show-operation %s; to cancel: juju cancel-task %s", what, o.ID,
+		strings.Join(ids, " "))
+}
+
+// unseen is for waits that print nothing until the end.
+func unseen(entity.Operation) {}
+
+// followLogs returns a function that prints what tasks have logged since it was last called, on standard error.
+func followLogs(s *cli.Session) func(entity.Operation) {
+	shown := map[string]int{}
+	return func(o entity.Operation) {
+		for _, t := range o.Tasks {
+			for _, m := range t.Log[min(shown[t.ID], len(t.Log)):] {
+				from := ""
+				if len(o.Tasks) > 1 {
+					from = t.Receiver + ": "
+				}
+				s.Note("%s %s%s", m.At.Local().Format(time.TimeOnly), from, m.Message)
+			}
+			shown[t.ID] = len(t.Log)
 		}
 	}
 }
@@ -102,7 +141,7 @@ func awaitProgress(
 	}
 	for {
 		before := o
-		if o, err = awaitOperation(ctx, s, api, id, timeout); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
+		if o, err = awaitOperation(ctx, s, api, id, timeout, unseen); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
 			return o, err
 		}
 	}

@@ -18,33 +18,56 @@ import (
 
 // RestoreCommand returns restore-backup.
 func RestoreCommand(s *cli.Session) *cobra.Command {
-	r := &restore{passphrase{Session: s}}
+	r := &restore{passphrase: passphrase{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "restore-backup FILE",
 		Short: "Create a lost controller again from a backup",
 		Long: `Create a controller again from a backup that juju create-backup has written, after its
-database was lost or damaged. The controller must no longer be there. It comes up with the
-name, addresses and keys that it had, so agents and clients return to it by themselves.
-The whole backup is read and checked first.
+database was lost or damaged. The controller must no longer be there; its container on lxd
+must be deleted or stopped. It comes up with the name, keys and, if it can, the addresses
+that it had, so agents and clients return to it by themselves. If its container can't have
+its address, LXD tells the agents the new one, and this command those on hosts that were
+added over SSH, with your keys. The whole backup is read and checked first.
+
+Its store is the embedded one, whichever it was, or with --mongo-url an empty MongoDB, a
+replica set of 4.0 or later. Of several controllers one is restored: the others must be
+down, and don't come back. To add others: juju enable-ha
 
 What has changed since the backup is lost. Machines that were added since run on, although
 the controller doesn't know them: juju check lists them, and the model's setting
 provisioner-harvest-mode is changed so that they are kept.
 
-Only controllers on the cloud "local" can be restored, on the host where their machines
-are. If this client has no login of the controller, the user admin gets a new password.`,
-		Example:     `  juju restore-backup prod.backup`,
+If this client has no login of the controller, the user admin gets a new password.`,
+		Example: `  juju restore-backup prod.backup
+  juju restore-backup prod.backup --mongo-url @mongodb.url`,
 		Annotations: cli.SeeAlso("create-backup", "verify-backup", "check"),
 		Args:        oneFile,
 		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0]) },
 	}
 	r.flag(cmd)
+	cmd.Flags().StringVar(&r.mongoURL, "mongo-url", "",
+		"the URL of an empty MongoDB for what the controller stores, or @FILE to read it from")
+	cmd.Flags().StringVar(&r.cloudConfig, "cloud-config", "",
+		"a YAML `FILE` that describes the cloud, for lxd, if it is not reached as before")
+	cmd.Flags().StringVar(&r.constraints, "bootstrap-constraints", "",
+		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
 	return cmd
 }
 
-type restore struct{ passphrase }
+type restore struct {
+	passphrase
+	mongoURL, cloudConfig, constraints string
+}
 
 func (r *restore) run(ctx context.Context, path string) error {
+	url, err := clouds.MongoURL(r.mongoURL)
+	if err != nil {
+		return err
+	}
+	cons, err := clouds.ParseConstraints(r.constraints)
+	if err != nil {
+		return err
+	}
 	f, err := r.open(ctx, path)
 	if err != nil {
 		return err
@@ -86,7 +109,12 @@ func (r *restore) run(ctx context.Context, path string) error {
 	}
 	defer unlock()
 	p.Say("Restoring controller %q", m.Name)
-	made, err := r.restore(ctx, at, f, dir, known)
+	what := clouds.Restoration{Name: m.Name, Controller: m.Controller, Backup: f.plain, MongoURL: url,
+		CloudConfig: r.cloudConfig, Constraints: cons}
+	if known == nil || known.User == "" {
+		what.User = clouds.AdminUser // this client has no login
+	}
+	made, err := at.Restore(ctx, dir, what, p)
 	if err != nil {
 		return err
 	}
@@ -105,21 +133,11 @@ func (r *restore) run(ctx context.Context, path string) error {
 		return err
 	}
 	p.Done()
+	if made.Moved {
+		r.tellHosts(ctx, st, cli.Target{Name: m.Name, Controller: known})
+	}
 	r.Note("Controller %q is restored as it was at %s.\nTo compare it with its machines: juju check", m.Name, m.Made.Format(time.RFC3339))
 	return nil
-}
-
-// restore creates the controller, and gives a client without a login one.
-func (r *restore) restore(ctx context.Context, at clouds.Home, f *file, dir string, known *store.Controller) (*clouds.Bootstrapped, error) {
-	user := ""
-	if known == nil || known.User == "" {
-		user = clouds.AdminUser
-	}
-	plain, err := f.plain()
-	if err != nil {
-		return nil, err
-	}
-	return at.Restore(ctx, dir, plain, user)
 }
 
 // record stores how the controller is reached, and selects it if no other is.
@@ -129,7 +147,7 @@ func (r *restore) record(ctx context.Context, st *store.Store, m backup.Manifest
 			ctrl = &store.Controller{}
 			c.Controllers[m.Name] = ctrl
 		}
-		ctrl.UUID, ctrl.Addresses, ctrl.CACert, ctrl.Cloud, ctrl.Models = made.Controller, made.Addresses, made.CACert, m.Cloud, made.Models
+		ctrl.UUID, ctrl.Addresses, ctrl.CACert, ctrl.Cloud, ctrl.CloudName, ctrl.Models = made.Controller, made.Addresses, made.CACert, m.Cloud, made.CloudName, made.Models
 		if made.Password != "" {
 			ctrl.User, ctrl.Password, ctrl.Generated = clouds.AdminUser, made.Password, true
 		}

@@ -1,260 +1,63 @@
 package bundles
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"time"
+	"github.com/spf13/cobra"
 
-	"juju/apiserver/client"
-	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
-	"juju/state/constraints"
-	"juju/state/entity"
 )
 
-// run makes the changes, or only lists them.
-func (p *bundlePlan) run(ctx context.Context, dry bool) error {
-	switch {
-	case len(p.changes) == 0:
-		p.Note("No changes to apply.")
-		return nil
-	case dry:
-		fmt.Fprintln(p.Stdout, "Changes to deploy bundle:")
-		for _, c := range p.changes {
-			p.say(c)
-			if c, ok := c.(*bundlechanges.AddCharm); ok {
-				charm := p.source.charms[c.Of].Charm
-				p.warnOfCharm(charm.Meta.Name, charm.Warnings())
+func ApplyCommand(s *cli.Session) *cobra.Command {
+	d := &Deploy{Session: s, declared: true}
+	cmd := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Make a model what a file declares",
+		Long: `Make the model what FILE declares. FILE is a bundle, as for deploy, or - for standard
+input: juju export-bundle writes one that describes a model. What is as FILE says stays as
+it is, so that to apply a file again changes nothing. To see the differences: juju diff.
+
+The command adds the services, machines, units and relations that the model lacks, and
+changes charms, settings, trust, constraints, annotations, exposure and resources. A
+setting, annotation or constraint that FILE does not name goes back to its default, and a
+service is exposed or trusted only if FILE says so. What FILE does not say of the number
+of units, the series, the storage and the resources of a service stays as it is.
+
+FILE may have offers of the services, with the users who may use them, and saas, which are
+offers of other models of this controller. Relations can name a saas.
+
+What the model has and FILE has not is removed only with --prune: services, units,
+relations, machines, offers, users' access to them, and saas. Otherwise it is named.
+Storage is detached and kept. An offer that services of other models use is not removed;
+their relations with it stay, FILE cannot name them. Machines with containers stay until
+these are gone: repeat the command.
+
+Units do not move: a placement is for units that are added. New constraints and storage
+are for new machines and units, which the command says. What cannot be changed, such as
+the series of a service, is refused.
+
+All of FILE is checked before the first change. --dry-run prints the changes, and which
+units would run which hooks. If a change fails, or the command is interrupted, repeat it
+to continue.`,
+		Example: `  juju apply model.yaml --dry-run
+  juju apply model.yaml --wait
+  juju apply model.yaml --overlay production.yaml --prune`,
+		Annotations: cli.SeeAlso("diff", "deploy", "export-bundle", "status"),
+		Args:        cli.AtMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("no file specified")
 			}
-		}
-		return nil
+			return d.Run(cmd.Context(), args[0])
+		},
 	}
-	fmt.Fprintln(p.Stdout, "Executing changes:")
-	for i := 0; i < len(p.changes); {
-		n := p.together(i)
-		done, err := p.apply(ctx, p.changes[i:i+n])
-		for _, c := range p.changes[i : i+done] {
-			p.say(c)
-		}
-		if err != nil {
-			return p.failed(ctx, i+done, err)
-		}
-		i += n
-	}
-	p.Note("Deploy of bundle completed.")
-	return nil
-}
-
-func (p *bundlePlan) say(c bundlechanges.Change) {
-	fmt.Fprintf(p.Stdout, "- %s\n", display.Line(c.String()))
-}
-
-// failed returns the error of the change with a number. Earlier changes are kept, except that a machine without a unit
-// is removed, because a repeated deploy would not match it.
-func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
-	err = fmt.Errorf("cannot deploy bundle: cannot %s: %w", p.changes[min(number, len(p.changes)-1)], err)
-	if m := p.unusedBy; m != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		errs, _, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
-		if failed = errors.Join(append(errs, failed)...); failed == nil {
-			p.Note("Machine %s is removed, because it has no unit yet.", m.Spot.ID)
-		} else {
-			err = cli.AlsoHint(err, "Machine %s was added for machine %s of the bundle. When you repeat the command, add: "+
-				"--map-machines %s=%s", m.Spot.ID, m.ID, m.ID, m.Spot.ID)
-		}
-	}
-	return cli.AlsoHint(err, "%d of %d changes were made. To continue, fix the cause and repeat the command.", number,
-		len(p.changes))
-}
-
-// together returns how many changes one request makes, starting at an index: units of a service on new machines.
-func (p *bundlePlan) together(from int) int {
-	first, ok := p.changes[from].(*bundlechanges.AddUnit)
-	n := 1
-	for ok && first.Own && n < cli.UnitsAtOnce && from+n < len(p.changes) {
-		next, isUnit := p.changes[from+n].(*bundlechanges.AddUnit)
-		if !isUnit || !next.Own || next.Service != first.Service {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// apply makes one change, or several in one request, and returns how many were made.
-func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) (done int, err error) {
-	switch c := changes[0].(type) {
-	case *bundlechanges.AddCharm:
-		err = p.addCharm(ctx, c)
-	case *bundlechanges.AddService:
-		err = p.addService(ctx, c)
-	case *bundlechanges.UpgradeCharm:
-		err = p.setCharm(ctx, c.Service, c.Charm.URL, c.Storage)
-	case *bundlechanges.SetStorage:
-		err = p.setCharm(ctx, c.Service, p.model.Services[c.Service].CharmURL, c.Storage)
-	case *bundlechanges.SetOptions:
-		err = p.setOptions(ctx, c)
-	case *bundlechanges.AttachResource:
-		err = p.attachOne(ctx, c)
-	case *bundlechanges.SetConstraints:
-		err = p.setConstraints(ctx, c)
-	case *bundlechanges.SetExposed:
-		if c.Exposed {
-			var warnings []string
-			warnings, err = p.api.Expose(ctx, c.Service)
-			p.warnOnce(warnings)
-		} else {
-			err = p.api.Unexpose(ctx, c.Service)
-		}
-	case *bundlechanges.SetAnnotations:
-		of := entity.ServiceTag(c.Service)
-		if c.Service == "" {
-			of = entity.MachineTag(c.Machine.ID)
-		}
-		err = p.api.SetAnnotations(ctx, of, c.Annotations)
-	case *bundlechanges.AddMachine:
-		err = p.addMachine(ctx, c)
-	case *bundlechanges.AddUnit:
-		return p.addUnits(ctx, c, changes)
-	case *bundlechanges.AddRelation:
-		_, err = p.api.AddRelation(ctx, c.Relation[0].String(), c.Relation[1].String())
-	}
-	if err != nil {
-		return 0, err
-	}
-	return 1, nil
-}
-
-func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (err error) {
-	progress := p.Progress("Uploading charm %q", c.Charm)
-	defer progress.Done()
-	source := p.source.charms[c.Of]
-	if c.URL, err = source.Upload(ctx, p.Session, p.api, c.Series); err != nil {
-		return err
-	}
-	progress.Done()
-	p.warnOfCharm(source.Charm.Meta.Name, source.Mended)
-	return nil
-}
-
-func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService) (err error) {
-	s := p.source.Services[c.Name]
-	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.Force,
-		Storage: p.wanted.Storage[c.Name]}
-	if args.Constraints, err = constraints.Parse(s.Constraints); err != nil {
-		return err
-	}
-	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
-		return err
-	}
-	if args.Resources, err = p.uploadResources(ctx, c.Name, c.Charm.URL); err != nil {
-		return err
-	}
-	warnings, err := p.api.Deploy(ctx, args)
-	p.warnOnce(warnings)
-	return err
-}
-
-func (p *bundlePlan) setCharm(
-	ctx context.Context, service, url string, storage map[string]entity.StorageConstraints,
-) error {
-	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, ForceSeries: p.Force,
-		Storage: storage})
-	p.warnOnce(warnings)
-	return err
-}
-
-// warnOnce prints warnings that have not been printed yet: several services or units often cause the same one.
-func (p *bundlePlan) warnOnce(warnings []string) {
-	for _, w := range warnings {
-		if !p.warned[w] {
-			p.warned[w] = true
-			p.Warn(w)
-		}
-	}
-}
-
-// warnOfCharm prints warnings about a charm.
-func (p *bundlePlan) warnOfCharm(name string, warnings []string) {
-	for _, w := range warnings {
-		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", name, w)})
-	}
-}
-
-func (p *bundlePlan) setOptions(ctx context.Context, c *bundlechanges.SetOptions) error {
-	yaml, err := p.source.Services[c.Service].OptionsYAML(c.Service)
-	if err != nil {
-		return err
-	}
-	return p.api.SetServiceConfig(ctx, c.Service, nil, yaml)
-}
-
-func (p *bundlePlan) setConstraints(ctx context.Context, c *bundlechanges.SetConstraints) error {
-	constraints, err := constraints.Parse(c.Constraints)
-	if err != nil {
-		return err
-	}
-	warnings, err := p.api.SetServiceConstraints(ctx, c.Service, constraints)
-	p.warnOnce(warnings)
-	return err
-}
-
-func (p *bundlePlan) addMachine(ctx context.Context, c *bundlechanges.AddMachine) (err error) {
-	args := client.MachineArgs{Series: p.seriesOf(c)}
-	if args.Constraints, err = constraints.Parse(p.source.Machines[c.ID].Constraints); err != nil {
-		return err
-	}
-	id, warnings, err := p.api.AddMachine(ctx, args)
-	if err != nil {
-		return err
-	}
-	c.Spot.ID, p.unusedBy = id, c
-	p.warnOnce(warnings)
-	return nil
-}
-
-// addUnits adds a unit, or several on new machines.
-func (p *bundlePlan) addUnits(
-	ctx context.Context, first *bundlechanges.AddUnit, changes []bundlechanges.Change,
-) (done int, err error) {
-	var to []string
-	if !first.Own {
-		to = []string{first.Spot.Placement()}
-	}
-	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
-	p.warnOnce(warnings)
-	for i, name := range units {
-		changes[i].(*bundlechanges.AddUnit).Unit = name
-	}
-	if len(units) > 0 && (first.Own || first.Spot.Container != "") {
-		err = errors.Join(err, p.findMachines(ctx, first.Service, changes[:len(units)]))
-	}
-	if err == nil {
-		p.unusedBy = nil
-	}
-	return len(units), err
-}
-
-// findMachines records which machines new units are on: new machines, or clean ones.
-func (p *bundlePlan) findMachines(ctx context.Context, service string, changes []bundlechanges.Change) error {
-	status, err := p.api.Status(ctx, service)
-	if err != nil {
-		return err
-	}
-	on := map[string]string{}
-	for _, s := range status.Services {
-		for _, u := range s.Units {
-			on[u.Name] = u.Machine
-		}
-	}
-	for _, c := range changes {
-		c := c.(*bundlechanges.AddUnit)
-		if machine := on[c.Unit]; machine != "" {
-			c.Spot.Found(machine, p.model.Machines[machine] == nil)
-		}
-	}
-	return nil
+	f := cmd.Flags()
+	f.BoolVar(&d.prune, "prune", false, "remove what the model has and FILE has not")
+	f.StringVar(&d.Repo, "repository", "", "the local repository of charms given by URL")
+	f.BoolVar(&d.Trust, "trust", false, "let those charms that FILE trusts use the cloud's credential")
+	f.BoolVar(&d.Force, "force", false,
+		"allow series that a charm does not support or the cloud does not have, and the addition of very many units")
+	d.AddFlags(f)
+	d.Wait.Add(cmd, "until the services are active and what is removed is gone")
+	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
+	return cmd
 }

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"juju/apiserver/bundlechanges"
 	"juju/apiserver/client"
+	"juju/charm"
 	"juju/charm/bundle"
-	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
@@ -21,20 +22,36 @@ import (
 // nothingChanged is the hint of an error before the first change.
 const nothingChanged = "Nothing was changed."
 
-// A Deploy deploys a bundle.
+// A Deploy deploys a bundle, or makes the model what it declares.
 type Deploy struct {
 	*cli.Session
 	bundleFlags
-	Repo   string // the value of --repository
-	Trust  bool
-	Force  bool
-	DryRun bool
-	Wait   wait.Flag
+	Repo  string // the value of --repository
+	Trust bool
+	Force bool
+	Wait  wait.Flag
+
+	declared bool // the bundle is the whole model; for apply
+	prune    bool // what it does not have is removed
+}
+
+// words returns how a command calls what it does: "deploy" or "apply", and "deploy bundle" or "apply".
+func (d *Deploy) words() (command, what string) {
+	if d.declared {
+		return "apply", "apply"
+	}
+	return "deploy", "deploy bundle"
+}
+
+// cannot says that the bundle can't be deployed or applied.
+func (d *Deploy) cannot(why error) error {
+	_, what := d.words()
+	return fmt.Errorf("cannot %s: %w", what, why)
 }
 
 // Run deploys the bundle at a path.
 func (d *Deploy) Run(ctx context.Context, path string) error {
-	b, err := readBundle(path, d.overlays, charms.RepositoryOf(d.Session, d.Repo))
+	b, err := readBundle(d.Stdin, path, d.overlays, charms.RepositoryOf(d.Session, d.Repo))
 	if err != nil {
 		return err
 	}
@@ -42,16 +59,18 @@ func (d *Deploy) Run(ctx context.Context, path string) error {
 	d.Warn(b.Warnings...)
 	if !b.needsModel() {
 		// Report mistakes before connecting.
-		if err := b.verify(ctx, nil); err != nil {
+		if err := b.verify(ctx, d.Session, nil); err != nil {
 			return cli.AlsoHint(err, nothingChanged)
 		}
 	}
-	if err := d.trusted(b.Bundle); err != nil {
-		return err
+	if !d.declared {
+		if err := d.trusted(b.Bundle, nil); err != nil {
+			return err
+		}
 	}
 	return cli.WithModel(ctx, d.Session, func(api bundleAPI) error {
 		if b.needsModel() {
-			if err := b.verify(ctx, api); err != nil {
+			if err := b.verify(ctx, d.Session, api); err != nil {
 				return cli.AlsoHint(err, nothingChanged)
 			}
 		}
@@ -60,32 +79,53 @@ func (d *Deploy) Run(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if err := plan.run(ctx, d.DryRun); err != nil || d.DryRun {
+		if err := plan.run(ctx); err != nil {
 			return err
 		}
-		return d.Wait.Run(ctx, d.Session, api, wait.Condition{Names: slices.Sorted(maps.Keys(b.Services))})
+		return plan.wait(ctx)
 	})
 }
 
-// trusted rejects a bundle whose charms request the cloud's credential, unless --trust was given.
-func (d *Deploy) trusted(b *bundle.Bundle) error {
+// trusted rejects a bundle with charms that request the cloud's credential, unless they have it or --trust was given.
+func (d *Deploy) trusted(b *bundle.Bundle, m *bundlechanges.Model) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
-		if b.Services[name].Trust {
+		if b.Services[name].Trust && (m == nil || m.Services[name] == nil || m.Services[name].Options[charm.Trust].Value != true) {
 			names = append(names, name)
 		}
 	}
-	switch {
-	case len(names) == 0:
-	case d.Trust:
-		d.Warn(fmt.Sprintf("trust of %s has no effect yet: charms get no credential of the cloud", strings.Join(names, ", ")))
-	default:
+	if len(names) > 0 && !d.Trust {
+		command, _ := d.words()
 		//lint:ignore ST1005 Juju's words
 		return fmt.Errorf("Bundle cannot be deployed without trusting applications with your cloud credentials.\n"+
-			"Please repeat the deploy command with the --trust argument if you consent to trust the following application(s):"+
-			"\n  - %s", strings.Join(names, "\n  - "))
+			"Please repeat the %s command with the --trust argument if you consent to trust the following application(s):"+
+			"\n  - %s", command, strings.Join(names, "\n  - "))
 	}
 	return nil
+}
+
+// wait waits, if asked to, for what was deployed, and for the end of what was removed.
+func (p *bundlePlan) wait(ctx context.Context) error {
+	err := p.Wait.Run(ctx, p.Session, p.api, wait.Condition{Names: slices.Sorted(maps.Keys(p.source.Services))})
+	gone := map[string][]string{}
+	for _, c := range p.changes {
+		switch c := c.(type) {
+		case *bundlechanges.RemoveService:
+			gone["destroy-service"] = append(gone["destroy-service"], c.Service)
+		case *bundlechanges.RemoveUnit:
+			gone["destroy-unit"] = append(gone["destroy-unit"], c.Unit)
+		case *bundlechanges.RemoveMachine:
+			if !p.busy[c.Machine] {
+				gone["destroy-machine"] = append(gone["destroy-machine"], c.Machine)
+			}
+		}
+	}
+	for _, command := range []string{"destroy-service", "destroy-unit", "destroy-machine"} {
+		if names := gone[command]; err == nil && len(names) > 0 {
+			err = p.Wait.Run(ctx, p.Session, p.api, wait.Gone(command, names))
+		}
+	}
+	return err
 }
 
 // A bundlePlan has the changes that deploy a bundle.
@@ -95,7 +135,10 @@ type bundlePlan struct {
 	source  *bundleSource
 	wanted  bundlechanges.Wanted
 	model   *bundlechanges.Model
+	target  string // the model's name, with its owner's
 	changes []bundlechanges.Change
+	left    []bundlechanges.Change // removals that were not asked for
+	busy    map[string]bool        // machines that could not be removed because something is on them
 
 	warned   map[string]bool
 	unusedBy *bundlechanges.AddMachine // added, and has no unit yet
@@ -103,11 +146,11 @@ type bundlePlan struct {
 
 // plan compares the bundle with the model, and checks with the cloud that it can start the new machines.
 func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
-	p := &bundlePlan{Deploy: d, api: api, source: b, warned: map[string]bool{}}
+	p := &bundlePlan{Deploy: d, api: api, source: b, warned: map[string]bool{}, busy: map[string]bool{}}
 	var err error
 	progress := d.Quickly("Reading the charms of the bundle")
 	defer progress.Done()
-	p.model, err = readModel(ctx, api, b.has, b.hasResources)
+	p.model, err = bundlechanges.ReadModel(ctx, modelReader{api, b.hasResources}, b.has)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +160,7 @@ func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 			have = len(s.Units)
 		}
 		if err := cli.CheckMany("units", b.Services[name].Units-have, d.Force); err != nil {
-			return nil, cli.AlsoHint(fmt.Errorf("cannot deploy bundle: application %q: %w", name, err), nothingChanged)
+			return nil, cli.AlsoHint(d.cannot(fmt.Errorf("application %q: %w", name, err)), nothingChanged)
 		}
 	}
 	if p.wanted, err = b.wanted(ctx, api, p.model); err != nil {
@@ -125,6 +168,17 @@ func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 	}
 	if p.wanted.Machines, err = b.machineMap(d.mapMachines, p.model); err != nil {
 		return nil, err
+	}
+	if b.offers() || len(p.model.Offers) > 0 {
+		if p.target, p.wanted.Owner, err = modelPath(d.Session); err != nil {
+			return nil, err
+		}
+	}
+	if d.declared {
+		p.wanted.Declare(p.model)
+		if err := d.trusted(b.Bundle, p.model); err != nil {
+			return nil, cli.AlsoHint(err, nothingChanged)
+		}
 	}
 	if err := p.chooseSeries(ctx); err != nil {
 		return nil, err
@@ -135,11 +189,43 @@ func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 		err = p.checkMachines(ctx)
 	}
 	if err != nil {
-		return nil, cli.AlsoHint(fmt.Errorf("cannot deploy bundle: %w", err), nothingChanged)
+		return nil, cli.AlsoHint(d.cannot(err), nothingChanged)
+	}
+	if !d.prune {
+		p.left, p.changes = split(p.changes)
+	} else if err := p.usedOffers(); err != nil {
+		return nil, err
 	}
 	progress.Done()
 	d.Warn(warnings...)
 	return p, nil
+}
+
+// usedOffers refuses the removal of offers that services of other models use.
+func (p *bundlePlan) usedOffers() error {
+	var refused []error
+	for _, c := range p.changes {
+		if c, ok := c.(*bundlechanges.RemoveOffer); ok && p.model.Offers[c.Name].Used > 0 {
+			refused = append(refused, entity.Errorf(entity.InUse, "cannot remove offer %q: services of other models use it", c.Name))
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return cli.AlsoHint(p.cannot(errors.Join(refused...)), "%s To see who uses them: juju offers. To remove one with its relations: "+
+		"juju remove-offer --force", nothingChanged)
+}
+
+// split separates removals from other changes.
+func split(all []bundlechanges.Change) (removals, others []bundlechanges.Change) {
+	for _, c := range all {
+		if bundlechanges.IsRemoval(c) {
+			removals = append(removals, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return removals, others
 }
 
 // chooseSeries has the cloud choose the series of each service, and check that it can start machines for it.
@@ -171,7 +257,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		if asked != "" && series != asked { // by force
 			p.Warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
 		}
-		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.DryRun { // a dry run prints the controller's warning
+		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.Planning() { // a dry run prints the controller's warning
 			p.Warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
 		}
 		p.wanted.Series[name] = series
@@ -182,8 +268,9 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		}
 	}
 	if len(refused) > 0 {
-		return cli.AlsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
-			nothingChanged+" To deploy to another series: juju deploy --force")
+		command, _ := p.words()
+		return cli.AlsoHint(p.cannot(errors.Join(refused...)), "%s To deploy to another series: juju %s --force", nothingChanged,
+			command)
 	}
 	return nil
 }
@@ -211,7 +298,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}
-	if p.DryRun { // otherwise making the change returns them
+	if p.Planning() { // otherwise making the change returns them
 		p.warnOnce(warnings)
 	}
 	return chosen, err

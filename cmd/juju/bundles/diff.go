@@ -2,29 +2,34 @@ package bundles
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
-	"juju/cmd/juju/bundlechanges"
+	"juju/apiserver/bundlechanges"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 )
 
-func DiffCommand(s *cli.Session) *cobra.Command {
+func DiffBundleCommand(s *cli.Session) *cobra.Command {
 	d := &diffBundle{Session: s}
 	cmd := &cobra.Command{
 		Use:   "diff-bundle BUNDLE",
 		Short: "Compare a bundle with a model",
-		Long: `Show the differences between a bundle and a model in services, machines and relations, as
-YAML; {} if there are none. What the bundle does not specify, such as a series, is not
-compared, and annotations are compared only with --annotations.
+		Long: `Show the differences between a bundle and a model in services, machines, relations, offers
+and saas (offers of other models that it uses), as YAML; {} if there are none. What the
+bundle does not specify, such as a series, is not compared, and annotations are compared
+only with --annotations.
 
 BUNDLE and the flags are the same as for deploy. A machine of the bundle is matched with
-the one that its units are on, or else with the model's machine of the same number.`,
+the one that its units are on, or else with the model's machine of the same number.
+
+This is Juju's command: its exit code is 0 whether there are differences or not. juju diff
+takes the bundle for the whole model, and shows what juju apply would change.`,
 		Example: `  juju diff-bundle ./shop/bundle.yaml
   juju diff-bundle ./shop --overlay ./production.yaml --annotations
   juju diff-bundle ./shop --map-machines 3=7`,
-		Annotations: cli.SeeAlso("deploy", "export-bundle", "status"),
+		Annotations: cli.SeeAlso("diff", "deploy", "export-bundle", "status"),
 		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
@@ -36,19 +41,66 @@ the one that its units are on, or else with the model's machine of the same numb
 	return cmd
 }
 
+func DiffCommand(s *cli.Session) *cobra.Command {
+	d := &diffBundle{Session: s, annotations: true, declared: true}
+	cmd := &cobra.Command{
+		Use:   "diff FILE",
+		Short: "Compare what a file declares with a model",
+		Long: `Show what juju apply would change for the model to be as FILE declares: what it would add,
+which values it would change from what to what, and what the model has and FILE has not,
+which it would remove with --prune. FILE and the flags are the same as for apply.
+
+The exit code is 0 if nothing differs, 1 if something does, and 2 after an error.
+
+With --format yaml or json, the differences have the form of juju diff-bundle. That is
+Juju's command for what deploy would change: it compares annotations only if asked to,
+counts what is being destroyed and relations with offers of this model, and takes a number
+of units that is not set for 0. Here, "new 3" is the machine 3 of FILE, which the
+model lacks.`,
+		Example: `  juju diff model.yaml
+  juju diff model.yaml --overlay production.yaml --format json
+  juju diff - <model.yaml`,
+		Annotations: cli.SeeAlso("apply", "diff-bundle", "export-bundle", "status"),
+		Args:        cli.AtMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := d.run(cmd.Context(), args)
+			var code cli.ExitError
+			if err == nil || cli.IsUsage(err) || errors.As(err, &code) {
+				return err
+			}
+			return cli.Trouble(err)
+		},
+	}
+	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository of charms given by URL")
+	d.AddFlags(cmd.Flags())
+	d.output.Flags(cmd, "tabular", cli.ListFormats...)
+	s.ModelFlag(cmd)
+	return cmd
+}
+
+// A diffBundle compares a bundle with a model.
 type diffBundle struct {
 	*cli.Session
 	bundleFlags
 	annotations bool
+	declared    bool // the bundle is the whole model
 	repo        string
 	output      cli.Output
 }
 
 func (d *diffBundle) run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0 && d.declared:
+		return cli.Usagef("no file specified")
+	case len(args) == 0:
 		return cli.Usagef("no bundle specified")
 	}
-	b, err := readBundle(args[0], d.overlays, charms.RepositoryOf(d.Session, d.repo))
+	if d.declared {
+		if err := cli.CheckListFormat(d.output.Format); err != nil {
+			return err
+		}
+	}
+	b, err := readBundle(d.Stdin, args[0], d.overlays, charms.RepositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}
@@ -58,11 +110,11 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 }
 
 func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSource) error {
-	if err := b.verify(ctx, api); err != nil {
+	if err := b.verify(ctx, d.Session, api); err != nil {
 		return err
 	}
 	d.Warn(b.taken...)
-	model, err := readModel(ctx, api, b.has, b.hasResources)
+	model, err := bundlechanges.ReadModel(ctx, modelReader{api, b.hasResources}, b.has)
 	if err != nil {
 		return err
 	}
@@ -73,9 +125,38 @@ func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSourc
 	if wanted.Machines, err = b.machineMap(d.mapMachines, model); err != nil {
 		return err
 	}
+	if b.offers() {
+		if _, wanted.Owner, err = modelPath(d.Session); err != nil {
+			return err
+		}
+	}
+	if d.declared {
+		wanted.Declare(model)
+		return d.tell(bundlechanges.Diff(wanted, model, d.annotations), wanted, model)
+	}
 	text, err := cli.Encode("yaml", bundlechanges.Diff(wanted, model, d.annotations))
 	if err != nil {
 		return err
 	}
 	return d.Write(d.output, text)
+}
+
+// tell prints the differences between a declared bundle and a model. Its error has the exit code.
+func (d *diffBundle) tell(all bundlechanges.Difference, w bundlechanges.Wanted, m *bundlechanges.Model) error {
+	changes := all.Rows(w, m)
+	rows := [][]string{{"ACTION", "KIND", "NAME", "DETAIL"}}
+	for _, c := range changes {
+		rows = append(rows, []string{c.Action, c.Kind, c.Name, c.Detail})
+	}
+	if len(changes) == 0 {
+		rows = nil
+	}
+	if err := d.WriteList(d.output, all, rows); err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		d.Note("No differences.")
+		return nil
+	}
+	return cli.ExitError(1)
 }

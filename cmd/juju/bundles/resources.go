@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"juju/cmd/juju/bundlechanges"
+	"juju/apiserver/bundlechanges"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
@@ -52,13 +52,7 @@ func readResources(ctx context.Context, api readBundleAPI, service string) (map[
 	} else if err != nil {
 		return nil, err
 	}
-	sums := map[string]string{}
-	for _, r := range of.Resources {
-		if r.File != nil {
-			sums[r.Name] = r.File.SHA256
-		}
-	}
-	return sums, nil
+	return of.Sums(), nil
 }
 
 // openResources opens a service's resource files.
@@ -80,6 +74,9 @@ func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL stri
 		return nil, err
 	}
 	defer files.Close()
+	if p.Planning() {
+		return nil, nil // the files make no difference to a plan
+	}
 	return files.Upload(ctx, p.Session, p.api, service, charmURL)
 }
 
@@ -89,5 +86,8 @@ func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResou
 		return err
 	}
 	defer files.Close()
+	if p.Planning() {
+		return nil
+	}
 	return charms.AttachResource(ctx, p.Session, p.api, c.Service, files)
 }

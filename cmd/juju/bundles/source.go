@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"juju/apiserver/bundlechanges"
 	"juju/charm"
 	"juju/charm/bundle"
-	"juju/cmd/juju/bundlechanges"
 	"juju/cmd/juju/charms"
 	"juju/cmd/juju/cli"
 	"juju/state/constraints"
@@ -43,9 +43,12 @@ const maxBundle = 5 << 20
 // bundleFile is the bundle in a directory or archive.
 const bundleFile = "bundle.yaml"
 
-// IsBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, or a
+// IsBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, standard input, or a
 // directory or archive with a bundle.yaml and no metadata.yaml.
 func IsBundle(path string) bool {
+	if path == cli.StandardInput {
+		return true
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -70,12 +73,15 @@ func IsBundle(path string) bool {
 }
 
 // readBundleFile reads the file of a bundle or an overlay.
-func readBundleFile(path string) (bundle.Source, error) {
+func readBundleFile(stdin io.Reader, path string) (bundle.Source, error) {
 	src := bundle.Source{Name: path, Dir: filepath.Dir(path), Include: include}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); path != cli.StandardInput && err == nil && info.IsDir() {
 		src.Name, src.Dir = filepath.Join(path, bundleFile), path
 	}
-	text, err := cli.ReadFile(src.Name, maxBundle)
+	text, err := cli.ReadInput(stdin, src.Name, maxBundle)
+	if path == cli.StandardInput {
+		src.Name = "standard input"
+	}
 	if err == nil && bytes.HasPrefix(text, []byte("PK")) {
 		text, err = unzipBundle(text)
 	}
@@ -118,10 +124,10 @@ type bundleSource struct {
 }
 
 // readBundle reads a bundle with its overlays.
-func readBundle(path string, overlays []string, repo charms.Repository) (*bundleSource, error) {
+func readBundle(stdin io.Reader, path string, overlays []string, repo charms.Repository) (*bundleSource, error) {
 	var sources []bundle.Source
 	for _, file := range append([]string{path}, overlays...) {
-		src, err := readBundleFile(file)
+		src, err := readBundleFile(stdin, file)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +148,11 @@ func (b *bundleSource) close() {
 	}
 }
 
-// needsModel reports whether a charm may come from the model.
+// needsModel reports whether a charm may come from the model, or the bundle has to do with other models.
 func (b *bundleSource) needsModel() bool {
+	if len(b.SAAS) > 0 || b.offers() {
+		return true
+	}
 	for _, s := range b.Services {
 		if strings.HasPrefix(s.Charm, "local:") {
 			return true
@@ -152,15 +161,60 @@ func (b *bundleSource) needsModel() bool {
 	return false
 }
 
+// offers reports whether the bundle has offers.
+func (b *bundleSource) offers() bool {
+	for _, s := range b.Services {
+		if len(s.Offers) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// grantees returns the users to whom the bundle grants access to offers, each with the error if there is none. It fails if the
+// user may not grant it.
+func (b *bundleSource) grantees(ctx context.Context, api readBundleAPI) (map[string]error, error) {
+	known := map[string]error{}
+	for _, s := range b.Services {
+		for _, o := range s.Offers {
+			for user := range o.ACL {
+				known[user] = nil
+			}
+		}
+	}
+	if !b.offers() {
+		return known, nil
+	}
+	names := slices.Sorted(maps.Keys(known))
+	errs, err := api.CheckUsers(ctx, names...)
+	for i, err := range errs {
+		known[names[i]] = err
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot offer services of the model: %w", err)
+	}
+	return known, err
+}
+
 // verify reads the charms, and returns all mistakes. api may be nil unless needsModel.
-func (b *bundleSource) verify(ctx context.Context, api charms.ArchiveAPI) (err error) {
+func (b *bundleSource) verify(ctx context.Context, on *cli.Session, api readBundleAPI) (err error) {
+	var target cli.Target
+	if len(b.SAAS) > 0 {
+		if _, target, err = on.ReadModelTarget(); err != nil {
+			return err
+		}
+	}
+	users, err := b.grantees(ctx, api)
+	if err != nil {
+		return err
+	}
 	names := map[*bundle.Service]string{}
 	for name, s := range b.Services {
 		names[s] = name
 	}
 	b.relations, err = b.Verify(bundle.Checks{
 		Charm: func(s *bundle.Service) (*charm.Charm, error) {
-			c, err := b.charm(ctx, api, s)
+			c, err := b.charm(ctx, on, api, s)
 			if err != nil {
 				return nil, err
 			}
@@ -172,7 +226,17 @@ func (b *bundleSource) verify(ctx context.Context, api charms.ArchiveAPI) (err e
 			_, err := constraints.Parse(text)
 			return err
 		},
-		Series: seriesOfBase,
+		Series: entity.SeriesOf,
+		Offer: func(url string) (entity.Offer, error) {
+			u, err := entity.ParseOfferURL(url, target.Name)
+			if err != nil {
+				return entity.Offer{}, err
+			}
+			u.User = cmp.Or(u.User, target.Controller.User)
+			offer, _, err := api.ConsumeDetails(ctx, u.String())
+			return offer, err
+		},
+		User: func(name string) error { return users[name] },
 	})
 	var mistakes bundle.Errors
 	if err != nil && !errors.As(err, &mistakes) {
@@ -184,34 +248,15 @@ func (b *bundleSource) verify(ctx context.Context, api charms.ArchiveAPI) (err e
 		return mistakes
 	}
 	for name, s := range b.Services {
-		text, err := s.OptionsYAML(name)
-		if err != nil {
-			return err
-		}
-		if text == "" {
-			continue
-		}
-		if b.options[name], err = b.charms[name].Charm.Config.ParseSettingsYAML([]byte(text), name); err != nil {
+		if b.options[name], err = s.Settings(name, b.charms[name].Charm); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// seriesOfBase returns the series of a base as a bundle writes it, "" if it is not known.
-func seriesOfBase(text string) string {
-	name, channel, _ := strings.Cut(text, "@")
-	if series := (entity.Base{Name: name, Channel: channel}).Series(); series != name {
-		return series
-	}
-	return ""
-}
-
 // unsupported returns an error for each part of the bundle that is not supported.
 func (b *bundleSource) unsupported() (errs []error) {
-	for _, part := range b.Unsupported {
-		errs = append(errs, entity.Errorf(entity.NotSupported, "%s: not supported yet", part))
-	}
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		for _, part := range b.Services[name].Unsupported {
 			errs = append(errs, entity.Errorf(entity.NotSupported, "application %q: %s: not supported yet", name, part))
@@ -256,7 +301,7 @@ func (b *bundleSource) storage(name string) (map[string]entity.StorageConstraint
 }
 
 // charm reads the charm of a service from its path, the repository or the model.
-func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bundle.Service) (c *charms.Source, err error) {
+func (b *bundleSource) charm(ctx context.Context, on *cli.Session, api charms.ArchiveAPI, s *bundle.Service) (c *charms.Source, err error) {
 	path := s.CharmPath()
 	series := cmp.Or(s.Series, b.Series)
 	key := cmp.Or(path, s.Charm+" "+series)
@@ -278,7 +323,7 @@ func (b *bundleSource) charm(ctx context.Context, api charms.ArchiveAPI, s *bund
 	}
 	if u.Schema == "local" && (c == nil || u.Revision >= 0 && c.Charm.Revision != u.Revision) {
 		// A local revision refers to the model, rather than to the repository.
-		have, missing := charms.FromModel(ctx, api, s.Charm)
+		have, missing := charms.FromModel(ctx, on, api, s.Charm)
 		switch {
 		case missing == nil:
 			c.Close()

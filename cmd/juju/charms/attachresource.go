@@ -39,7 +39,7 @@ the file with resource-get. Uploading a file with the same content has no effect
 			if err := cli.CheckServices(args[:1]); err != nil {
 				return err
 			}
-			files, err := OpenResources(args[1:])
+			files, err := OpenResources(s, args[1:])
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ type ResourcesAPI interface {
 type ResourceFiles map[string]*os.File
 
 // OpenResources opens the files in values of --resource: NAME=FILE.
-func OpenResources(values []string) (files ResourceFiles, err error) {
+func OpenResources(s *cli.Session, values []string) (files ResourceFiles, err error) {
 	files = ResourceFiles{}
 	defer func() {
 		if err != nil {
@@ -94,6 +94,9 @@ func OpenResources(values []string) (files ResourceFiles, err error) {
 			return nil, cli.Usagef("invalid resource name %q", name)
 		case files[name] != nil:
 			return nil, cli.Usagef("resource %q specified more than once", name)
+		}
+		if err := s.CheckFile(path); err != nil {
+			return nil, err
 		}
 		if err := files.Open(name, path); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package charms
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -132,26 +133,49 @@ type ArchiveAPI interface {
 	CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error)
 }
 
+// OfModel is the hint for a command that the controller runs, and that names another charm than one of the model's.
+const OfModel = "To use a charm of the model: juju %s local:SERIES/NAME-REVISION. juju status --format yaml shows those of its services.\n" +
+	"To use other charms, run the command with juju where their files are."
+
+// maxInMemory is the size up to which a process without files reads a charm of the model.
+const maxInMemory = 64 << 20
+
 // FromModel reads a charm from the model.
-func FromModel(ctx context.Context, api ArchiveAPI, url string) (*Source, error) {
+func FromModel(ctx context.Context, s *cli.Session, api ArchiveAPI, url string) (*Source, error) {
 	body, _, err := api.CharmArchive(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	f, err := received(body, entity.MaxCharm)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
-	}
-	a, err := charm.ReadArchiveFrom(ctx, f, size)
+	defer body.Close()
+	a, err := readReceived(ctx, s, body)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
 	}
 	return &Source{Path: url, Charm: &a.Charm, URL: url}, nil
+}
+
+// readReceived reads the charm in an archive.
+func readReceived(ctx context.Context, s *cli.Session, body io.ReadCloser) (*charm.Archive, error) {
+	if s.Embedded { // there are no temporary files
+		text, err := io.ReadAll(io.LimitReader(body, maxInMemory+1))
+		if err == nil && len(text) > maxInMemory {
+			err = entity.WithHint(entity.TooLarge("charm archive", maxInMemory), "Run the command with juju, where you are.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return charm.ReadArchiveFrom(ctx, bytes.NewReader(text), int64(len(text)))
+	}
+	f, err := received(body, entity.MaxCharm)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	return charm.ReadArchiveFrom(ctx, f, size)
 }
 
 // received copies an archive of at most limit bytes to an unlinked temporary file, and closes it.

@@ -1,10 +1,13 @@
 package charms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,18 +38,40 @@ A unit in error is upgraded once the error is resolved. With --force-units it is
 at once; it stays in error, and runs neither upgrade-charm nor config-changed. Use this to
 fix the hooks of a service that is being destroyed; its other units keep the old charm.
 
-Settings that the new charm does not define are kept but unused, with a warning.
+Settings that the new charm does not define are kept but unused, and bindings of endpoints
+that it does not have are dropped (with --batch when the upgrade ends), with a warning.
 --resource uploads the file of a resource; with it, the charm may be unchanged.
 
 --storage sets the storage constraints of new units, as for deploy. Existing storage does
-not change.`,
+not change. --bind binds the service, or endpoints of the new charm, to spaces, as juju
+bind does; with it, the charm may be unchanged.
+
+With --batch N, N units at a time are upgraded, the leader last, and the next ones once
+these are healthy: the agent is idle, no hook has failed, and the workload is active, or
+unknown if the charm sets no status, or has the status that it had before. If they are
+not healthy within --health-timeout, or a unit upgraded earlier is in error or lost then,
+the upgrade stops, and the status of the service says why. The other units keep the old
+charm and its hooks, also when their agents restart. The controller does all this; the
+command returns at once. New units, the service's options and those set with --config
+are the new charm's at once; storage that only one of the two charms has can't be added.
+
+--resume continues an upgrade that has stopped, once you have dealt with the cause; with
+--batch and --health-timeout it changes the pace. --revert goes back to the former charm,
+in batches too: units in error get it at once, and run the failed hook again; peer
+relations that only the new charm has are removed. The settings changed with --config are
+as before, except those that were changed since. Another upgrade is
+refused until the upgrade has ended or stopped; one without --batch then upgrades all
+units at once, one with --batch can still be reverted to the charm before both.`,
 		Example: `  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
+  juju upgrade-charm web --path ./charms/web --batch 2 --health-timeout 10m --wait
+  juju upgrade-charm web --revert
+  juju upgrade-charm web --path ./charms/web --bind "admin=internal"
   juju upgrade-charm store --switch ./charms/faststore --config cache=yes`,
 		Annotations: cli.SeeAlso("deploy", "attach-resource", "config", "resolved", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			u.changed = cmd.Flags().Changed
+			u.changed, u.refreshes = cmd.Flags().Changed, cmd.CalledAs() == "refresh"
 			return u.run(cmd.Context(), args)
 		},
 	}
@@ -57,14 +82,24 @@ not change.`,
 	f.StringVar(&u.repo, "repository", "", "the local repository with the charm")
 	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
 	f.StringArrayVar(&u.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
+	f.StringVar(&u.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&u.storage, "storage", nil, "storage of new units, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units in error at once")
 	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
-	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
+	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series, and bind as juju bind --force does")
+	f.IntVar(&u.rollout.Batch, "batch", 0, "upgrade `N` units at a time")
+	f.DurationVar(&u.rollout.HealthTimeout, "health-timeout", 0,
+		"how long the units of a batch have to be healthy (default "+healthTimeout.String()+")")
+	f.BoolVar(&u.resume, "resume", false, "continue an upgrade in batches that has stopped")
+	f.BoolVar(&u.revert, "revert", false, "go back to the charm before an upgrade in batches")
 	u.wait.Add(cmd, "until all units run the new charm")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
+
+// healthTimeout is the default time that the units of a batch have to be healthy.
+const healthTimeout = 10 * time.Minute
 
 type upgradeCharmAPI interface {
 	wait.StatusAPI
@@ -72,6 +107,8 @@ type upgradeCharmAPI interface {
 	ArchiveAPI
 	UploadAPI
 	setCharmAPI
+	ResumeRollout(ctx context.Context, service string, how client.Rollout) error
+	RevertRollout(ctx context.Context, service string, how client.Rollout) (restored, warnings []string, err error)
 }
 
 type setCharmAPI interface {
@@ -80,11 +117,14 @@ type setCharmAPI interface {
 
 type upgradeCharm struct {
 	*cli.Session
-	path, to, repo                 string
+	path, to, repo, bind           string
 	revision                       int
 	config, resources, storage     []string
 	forceUnits, forceSeries, force bool
 	changed                        func(flag string) bool
+	refreshes                      bool // as in Juju 3, where nothing to upgrade is no error
+	rollout                        client.Rollout
+	resume, revert                 bool
 	wait                           wait.Flag
 }
 
@@ -97,23 +137,42 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 			return cli.Usagef("--%s and --%s are mutually exclusive", pair[0], pair[1])
 		}
 	}
+	if err := u.checkRollout(); err != nil {
+		return err
+	}
+	if u.resume || u.revert {
+		return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.changeRollout(ctx, api, args[0]) })
+	}
+	if u.rollout.Batch > 0 {
+		u.rollout.HealthTimeout = cmp.Or(u.rollout.HealthTimeout, healthTimeout)
+	}
 	request := client.SetCharmArgs{Service: args[0], ForceUnits: u.forceUnits || u.force,
-		ForceSeries: u.forceSeries || u.force}
+		ForceSeries: u.forceSeries || u.force, Force: u.force, Rollout: u.rollout}
 	var err error
-	if request.Config, err = cli.ParseSettings(u.config); err != nil {
+	if request.Bindings, err = cli.ParseBindings([]string{u.bind}); err != nil {
+		return err
+	}
+	if request.Config, err = u.ParseSettings(u.config); err != nil {
 		return err
 	}
 	if request.Storage, err = entity.ParseStorage(u.storage, true); err != nil {
 		return cli.Usage(err)
 	}
-	files, err := OpenResources(u.resources)
+	if u.Planning() && len(u.resources) > 0 {
+		return cli.Usagef("--dry-run does not plan uploads: --resource")
+	}
+	files, err := OpenResources(u.Session, u.resources)
 	if err != nil {
 		return err
 	}
 	defer files.Close()
 	// Read a charm from its path before connecting.
 	var source *Source
-	if path := u.charmPath(); path != "" {
+	path := u.charmPath()
+	if err := u.CheckFile(cmp.Or(path, u.repo)); err != nil {
+		return err
+	}
+	if path != "" {
 		p := u.Quickly("Reading charm %s", path)
 		source, err = Read(ctx, path)
 		p.Done()
@@ -123,6 +182,54 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 		defer source.Close()
 	}
 	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
+}
+
+// checkRollout checks the flags of upgrades in batches.
+func (u *upgradeCharm) checkRollout() error {
+	which := map[bool]string{true: "resume", false: "revert"}[u.resume]
+	switch {
+	case u.resume && u.revert:
+		return cli.Usagef("--resume and --revert are mutually exclusive")
+	case u.changed("batch") && (u.rollout.Batch < 1 || u.rollout.Batch > entity.MaxBatch):
+		return cli.Usagef("--batch must be 1 to %d units", entity.MaxBatch)
+	case u.changed("health-timeout") && u.rollout.HealthTimeout < time.Second:
+		return cli.Usagef("--health-timeout must be at least 1s")
+	case !u.resume && !u.revert && u.changed("health-timeout") && !u.changed("batch"):
+		return cli.Usagef("--health-timeout needs --batch: without it all units are upgraded at once")
+	case u.changed("batch") && len(u.resources) > 0:
+		return entity.WithHint(cli.Usagef("--resource and --batch are mutually exclusive: a resource is for all units at once"),
+			"Upload it before or after the upgrade: juju attach-resource")
+	case !u.resume && !u.revert:
+		return nil
+	}
+	for _, flag := range []string{"path", "switch", "revision", "repository", "config", "resource", "storage", "bind",
+		"force-units", "force-series", "force"} {
+		if u.changed(flag) {
+			return cli.Usagef("--%s and --%s are mutually exclusive", which, flag)
+		}
+	}
+	return nil
+}
+
+// changeRollout resumes or reverts an upgrade in batches.
+func (u *upgradeCharm) changeRollout(ctx context.Context, api upgradeCharmAPI, service string) error {
+	if u.resume {
+		if err := api.ResumeRollout(ctx, service, u.rollout); err != nil {
+			return err
+		}
+		u.Note("The upgrade of service %q continues. To see how far it is: juju status %[1]s", service)
+	} else {
+		restored, warnings, err := api.RevertRollout(ctx, service, u.rollout)
+		if err != nil {
+			return err
+		}
+		u.Warn(warnings...)
+		u.Note("The upgrade of service %q is being reverted. To see how far that is: juju status %[1]s", service)
+		if len(restored) > 0 {
+			u.Note("Settings as before the upgrade: %s", strings.Join(restored, ", "))
+		}
+	}
+	return u.wait.Run(ctx, u.Session, api, wait.Condition{Names: []string{service}, Upgraded: true})
 }
 
 // charmPath returns the path given by --path or --switch, or "".
@@ -170,9 +277,15 @@ func (u *upgradeCharm) upgrade(
 	switch {
 	case err != nil:
 		return err
+	case same && now.Rollout != nil && u.rollout.Batch > 0:
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service %q is being upgraded to charm %q", now.Name, now.CharmURL),
+			"If that has stopped, continue it: juju upgrade-charm %s --resume", now.Name)
 	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
-		len(request.Storage) > 0):
+		len(request.Storage) > 0 || len(request.Bindings) > 0):
 		request.CharmURL = now.CharmURL // the other flags still apply
+	case same && u.refreshes:
+		u.Note("charm %q: already up-to-date", now.CharmURL)
+		return nil
 	case same && u.to != "":
 		return entity.Errorf(entity.AlreadyExists, "already running specified charm %q", now.CharmURL)
 	case same:
@@ -197,7 +310,10 @@ func (u *upgradeCharm) upgrade(
 		return err
 	}
 	u.Warn(slices.Concat(source.Mended, warnings)...)
-	if same {
+	if u.rollout.Batch > 0 {
+		u.Note("Service %q is being upgraded from charm %s to %s, %s at a time. To see how far it is: juju status %[1]s", now.Name,
+			now.CharmURL, request.CharmURL, entity.Counted(u.rollout.Batch, "unit"))
+	} else if same {
 		u.Note("Service %q already has charm %s; its units are being updated.", now.Name, now.CharmURL)
 	} else {
 		u.Note("Service %q is upgraded from charm %s to %s; its units are being upgraded.", now.Name, now.CharmURL, request.CharmURL)
@@ -228,10 +344,11 @@ func checkUpgrade(source *Source, now entity.ServiceStatus, request client.SetCh
 	if source.archive == nil {
 		return nil // nothing is uploaded
 	}
-	if why, hint := source.Charm.Meta.Unfit(now.Series, now.Subordinate, request.ForceSeries); why != "" {
+	// Only the controller knows whether the service's charm names its series. If not, this one need not do so either.
+	if why, hint := source.Charm.Meta.Unfit(now.Series, now.Subordinate, true); why != "" {
 		return entity.WithHint(errors.New(why), "%s", hint)
 	}
-	_, err := source.Charm.Config.ParseSettingsStrings(request.Config)
+	_, err := source.Charm.Config.ForService().ParseSettingsStrings(request.Config)
 	return entity.WithHint(err, "The charm's config.yaml lists its options.")
 }
 
@@ -243,15 +360,19 @@ func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.
 	switch {
 	case u.changed("revision"):
 		want.Revision = u.revision
-		return FromModel(ctx, api, want.String())
+		return FromModel(ctx, u.Session, api, want.String())
 	case u.to != "":
 		var err error
 		if want, err = charm.ParseURL(u.to); err != nil {
 			return nil, cli.Usage(fmt.Errorf("cannot upgrade to charm %q: %w", u.to, err))
 		}
 		if repo == "" && want.Schema == "local" && want.Series != "" && want.Revision >= 0 {
-			return FromModel(ctx, api, u.to)
+			return FromModel(ctx, u.Session, api, u.to)
 		}
+	}
+	if repo == "" && u.Embedded {
+		return nil, entity.WithHint(cli.Usagef("cannot upgrade from charm %q: the controller runs this command, and has only charms of the model",
+			cmp.Or(u.to, old.String())), OfModel, "upgrade-charm SERVICE --switch")
 	}
 	if repo == "" && u.to != "" {
 		return nil, entity.WithHint(cli.Usagef("cannot upgrade to charm %q: there is no charm store", u.to),

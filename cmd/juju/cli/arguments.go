@@ -116,8 +116,28 @@ func ReadOptionFile(path string) (string, error) {
 	return string(text), nil
 }
 
+// ReadOptions is ReadOptionFile, and reads standard input for "-".
+func (s *Session) ReadOptions(path string) (string, error) {
+	if path != StandardInput {
+		if err := s.CheckFile(path); err != nil {
+			return "", err
+		}
+		return ReadOptionFile(path)
+	}
+	text, err := ReadInput(s.Stdin, path, MaxOptionFile)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot read settings from standard input: %w", err)
+	case len(text) > MaxOptionFile:
+		return "", errors.New("the settings on standard input are larger than 5M")
+	case !utf8.Valid(text):
+		return "", errors.New("the settings on standard input are not UTF-8")
+	}
+	return string(text), nil
+}
+
 // ParseSettings parses KEY=VALUE pairs. The last value of a repeated key wins. @FILE reads the value from a file.
-func ParseSettings(pairs []string) (map[string]string, error) {
+func (s *Session) ParseSettings(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
@@ -127,8 +147,11 @@ func ParseSettings(pairs []string) (map[string]string, error) {
 
 		}
 		if path, ok := strings.CutPrefix(value, "@"); ok {
-			var err error
-			if value, err = ReadOptionFile(path); err != nil {
+			err := s.CheckFile(path)
+			if err == nil {
+				value, err = ReadOptionFile(path)
+			}
+			if err != nil {
 				return nil, err
 			}
 		} else if !utf8.ValidString(value) {
@@ -141,6 +164,14 @@ func ParseSettings(pairs []string) (map[string]string, error) {
 
 // MaxErrors is how many different errors Bulk shows.
 const MaxErrors = 10
+
+// OneOrBulk is the error of the only entity, or Bulk for several.
+func OneOrBulk(entities, done string, errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return Bulk(entities, done, errs)
+}
 
 // Bulk combines the results of a bulk call into one error, in Juju's words: "no units were destroyed: …" or "some units
 // were not destroyed: …". errs has an entry for each entity, nil for success. Equal errors are shown once, with a count.
@@ -206,6 +237,12 @@ func ManyFlag(cmd *cobra.Command, force *bool, what string) {
 	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", limits.MaxAtOnce, what))
 }
 
+// NoPromptFlag adds --no-prompt, which scripts for Juju 3 give to each removal, as another name of --yes.
+func NoPromptFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "no-prompt", false, "do not ask for confirmation")
+	cmd.Flags().Lookup("no-prompt").Hidden = true
+}
+
 // IsUnitTarget reports whether an argument denotes a unit: "store/0" or "store/leader".
 func IsUnitTarget(arg string) bool {
 	service, leader := strings.CutSuffix(arg, "/leader")
@@ -228,3 +265,29 @@ func ParseStorageIDs(values []string) (ids []string, err error) {
 
 // UnitsAtOnce is how many units one request adds, so that long commands show progress and can be interrupted.
 const UnitsAtOnce = 20
+
+// ParseBindings parses "SPACE ENDPOINT=SPACE": the names of spaces by endpoint, with the default at "".
+func ParseBindings(args []string) (map[string]string, error) {
+	bindings := map[string]string{}
+	for _, word := range strings.Fields(strings.Join(args, " ")) {
+		endpoint, space, ok := strings.Cut(word, "=")
+		if !ok {
+			endpoint, space = "", word
+		} else if endpoint == "" {
+			return nil, Usagef("Found = without endpoint name. Use a lone space name to set the default.")
+		}
+		if !entity.IsValidSpace(space) {
+			return nil, Usagef("%q is not a valid space name", space)
+		}
+		if _, twice := bindings[endpoint]; twice && endpoint == "" {
+			return nil, Usagef("at most one default space can be specified")
+		} else if twice {
+			return nil, Usagef("endpoint %q is bound twice", endpoint)
+		}
+		bindings[endpoint] = space
+	}
+	if len(bindings) == 0 {
+		return nil, nil
+	}
+	return bindings, nil
+}

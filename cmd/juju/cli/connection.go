@@ -17,7 +17,7 @@ func WithModel[API any](ctx context.Context, s *Session, do func(API) error) err
 	if err != nil {
 		return err
 	}
-	err = do(conn.(API))
+	err = s.planned(conn, func() error { return do(conn.(API)) })
 	if errors.Is(err, entity.NotFound) {
 		err = WithHint(err, "To see what is in the model: juju status")
 	}
@@ -33,7 +33,20 @@ func WithController[API any](ctx context.Context, s *Session, do func(Target, AP
 	if err != nil {
 		return err
 	}
-	conn, err := s.ConnectController(ctx, t)
+	return atController(ctx, s, t, do)
+}
+
+// WithModelsController is WithController for the controller of the target model, which is in the Target too.
+func WithModelsController[API any](ctx context.Context, s *Session, do func(Target, API) error) error {
+	_, t, err := s.ReadModelTarget()
+	if err != nil {
+		return err
+	}
+	return atController(ctx, s, t, do)
+}
+
+func atController[API any](ctx context.Context, s *Session, t Target, do func(Target, API) error) error {
+	conn, err := s.ConnectController(ctx, Target{Name: t.Name, Controller: t.Controller})
 	if err != nil {
 		return err
 	}

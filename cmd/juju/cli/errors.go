@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// An ExitError is the exit code of a remote command. No message is printed for it.
+// An ExitError is the exit code of a remote command, or says that things differ. No message is printed for it.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -25,6 +25,18 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func IsUsage(err error) bool {
 	var usage usageError
 	return errors.As(err, &usage)
+}
+
+// Trouble marks an error of a command whose exit code 1 means something else: its own is 2.
+func Trouble(err error) error { return troubleError{err} }
+
+type troubleError struct{ error }
+
+func (t troubleError) Unwrap() error { return t.error }
+
+func IsTrouble(err error) bool {
+	var trouble troubleError
+	return errors.As(err, &trouble)
 }
 
 // WithHint adds a hint to an error, unless it has one.

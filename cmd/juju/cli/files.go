@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"juju/state/entity"
 )
 
 // OpenFile opens a file given by the user. It accepts only regular files, because reading a pipe might block and a
@@ -51,6 +53,15 @@ func notFile(path string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is %s, not a file", what)}
 }
 
+// CheckFile returns an error if the session has no files, for a command that reads or writes one if it is told to.
+func (s *Session) CheckFile(path string) error {
+	if !s.Embedded || path == "" {
+		return nil
+	}
+	return Usage(entity.WithHint(fmt.Errorf("cannot use the file %q: the controller runs this command, and your files are not there", path),
+		"To use a file, run the command with juju where the file is."))
+}
+
 // ReadFile reads a file given by the user, up to one byte more than max.
 func ReadFile(path string, max int64) ([]byte, error) {
 	f, err := OpenFile(path)
@@ -59,6 +70,17 @@ func ReadFile(path string, max int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, max+1))
+}
+
+// StandardInput is the path that means standard input.
+const StandardInput = "-"
+
+// ReadInput is ReadFile, and reads stdin for StandardInput.
+func ReadInput(stdin io.Reader, path string, max int64) ([]byte, error) {
+	if path == StandardInput {
+		return io.ReadAll(io.LimitReader(stdin, max+1))
+	}
+	return ReadFile(path, max)
 }
 
 // ReadWhole reads a file given by the user, which must not be larger than max.

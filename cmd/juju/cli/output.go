@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,16 +28,49 @@ func (o Output) IsChosen() bool { return o.flag != nil && o.flag.Changed }
 
 func (o *Output) Flags(cmd *cobra.Command, format string, formats ...string) {
 	if len(formats) > 0 {
-		cmd.Flags().StringVar(&o.Format, "format", format, "the output format: "+OneOf(formats))
+		FormatFlag(cmd, &o.Format, format, formats...)
 		o.flag = cmd.Flags().Lookup("format")
 	}
 	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "write the output to this file")
+}
+
+// FormatFlag adds --format, with a default and all that it can be.
+func FormatFlag(cmd *cobra.Command, to *string, format string, formats ...string) {
+	cmd.Flags().StringVar(to, "format", format, "the output format: "+OneOf(formats))
+	_ = cmd.Flags().SetAnnotation("format", formatsKey, formats) // the flag is there
+}
+
+// formatsKey is the annotation of --format with what it can be.
+const formatsKey = "formats"
+
+// Formats returns what --format of a command can be, nil if it has no such flag.
+func Formats(cmd *cobra.Command) []string {
+	if f := cmd.Flags().Lookup("format"); f != nil {
+		return f.Annotations[formatsKey]
+	}
+	return nil
+}
+
+// FormatOfFile sets --format to what the name of the --output file says, if the command has such a format and the user has
+// not chosen one.
+func FormatOfFile(cmd *cobra.Command) {
+	output, format := cmd.Flags().Lookup("output"), cmd.Flags().Lookup("format")
+	if output == nil || format == nil || format.Changed {
+		return
+	}
+	name, ok := map[string]string{".json": "json", ".yaml": "yaml", ".yml": "yaml"}[filepath.Ext(output.Value.String())]
+	if ok && slices.Contains(Formats(cmd), name) {
+		_ = format.Value.Set(name) // a text takes any
+	}
 }
 
 // Write prints a result.
 func (s *Session) Write(o Output, text []byte) error {
 	if o.Path == "" {
 		_, err := s.Stdout.Write(text)
+		return err
+	}
+	if err := s.CheckFile(o.Path); err != nil {
 		return err
 	}
 	// The file may be shown on a terminal later.

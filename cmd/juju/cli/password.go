@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,49 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"juju/cmd/juju/display"
+	"juju/state/entity"
 )
 
 // Ask prompts for a line, and echoes it on a terminal.
 func (s *Session) Ask(ctx context.Context, prompt string) (string, error) {
 	return s.answer(ctx, prompt, func() (string, error) { return s.ReadLine() })
+}
+
+// attempts is how many answers to a question may be wrong.
+const attempts = 3
+
+// AskValid prompts for a line until it is valid, a few times. An empty answer means otherwise.
+func (s *Session) AskValid(ctx context.Context, prompt, otherwise string, check func(string) error) (answer string, err error) {
+	err = s.AskAgain(ctx, func() error {
+		if answer, err = s.Ask(ctx, prompt); err != nil {
+			return err
+		}
+		answer = cmp.Or(strings.TrimSpace(answer), otherwise)
+		return check(answer)
+	})
+	return answer, err
+}
+
+// AskAgain calls ask until it succeeds, a few times, and tells the user why it does not.
+func (s *Session) AskAgain(ctx context.Context, ask func() error) error {
+	for n := 1; ; n++ {
+		err := ask()
+		if err == nil || n == attempts || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintln(s.Stderr, display.Message(err.Error(), "  "))
+		if hint := entity.Hint(err); hint != "" {
+			fmt.Fprintln(s.Stderr, display.Text(hint))
+		}
+	}
+}
+
+// IsYes reports whether an answer is yes.
+func IsYes(answer string) bool {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // AskSecret prompts for a line without echo.

@@ -46,6 +46,9 @@ func (s *Session) Quickly(format string, args ...any) *Progress {
 }
 
 func (s *Session) startProgress(quick bool, format string, args ...any) *Progress {
+	if s.Planning() {
+		return nil // nothing of it is done
+	}
 	p := &Progress{s: s, started: s.Now(), stop: make(chan struct{}), quick: quick, outer: s.current}
 	p.outer.hide(true)
 	s.current = p

@@ -40,6 +40,12 @@ type Session struct {
 	// often its cloud is queried from then on.
 	PollInterval time.Duration
 
+	// Embedded is set in a process that a controller runs for a user who is elsewhere: there are no files, programs and
+	// hosts that the user may reach through it, no terminal, and only the commands that need none of these.
+	Embedded bool
+	// Memory is the user's data, if it is not in files.
+	Memory *store.Store
+
 	// Exec execs a program: see execute.
 	Exec func(Replacement) error
 
@@ -57,6 +63,8 @@ type Session struct {
 	Logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"
 	Model                          string // -m, of commands that have it
 	Controller                     string // -c, of commands that have it
+
+	plan planFlags
 }
 
 // NewSession returns the session of this process, which can't connect yet.
@@ -137,6 +145,9 @@ func (s *Session) Detail(format string, args ...any) {
 
 // Store returns the user's store.
 func (s *Session) Store() (*store.Store, error) {
+	if s.Memory != nil {
+		return s.Memory, nil
+	}
 	dir, err := store.DefaultDir(s.Getenv)
 	if err != nil {
 		return nil, err

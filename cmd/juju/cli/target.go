@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -196,4 +197,14 @@ func CheckModelName(args []string) error {
 		return Usagef("unrecognized args: %q", args[1:])
 	}
 	return nil
+}
+
+// OfferURL parses the URL of an offer of the target's controller. Without a user, it is the target's own.
+func (t Target) OfferURL(text string) (entity.OfferURL, error) {
+	u, err := entity.ParseOfferURL(text, t.Name)
+	if err != nil {
+		return entity.OfferURL{}, Usage(err)
+	}
+	u.User = cmp.Or(u.User, t.Controller.User)
+	return u, nil
 }

@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/cloudfiles"
 	"juju/cmd/juju/store"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -37,13 +39,30 @@ type Cloud interface {
 // directory of the client's data.
 type Home interface {
 	Cloud
+	// About describes the cloud to users, in a few words.
+	About() string
+	// CheckDefinition rejects a user's cloud of this kind that can't be used, and returns the kinds of credentials that it
+	// takes.
+	CheckDefinition(c cloudfiles.Cloud) (authTypes []string, err error)
+	// CheckCredential rejects a credential that such a cloud can't take. Values that name files are replaced by what is in
+	// these.
+	CheckCredential(c cloudfiles.Cloud, one *entity.CloudCredential) error
+	// Questions returns what to ask a user who defines such a cloud or adds a credential of it.
+	Questions() Questions
+	// FindCredentials returns the credentials of such a cloud that other programs of the user have, by the names that
+	// they are known by.
+	FindCredentials(c cloudfiles.Cloud, getenv func(string) string) (map[string]entity.CloudCredential, error)
+	// SetCredential changes the credential with which Destroy reaches the cloud of a controller, if dir says how.
+	SetCredential(dir string, one entity.CloudCredential) error
 	// Prepare completes and checks the parameters of a controller. It creates nothing.
 	Prepare(ctx context.Context, params *BootstrapParams) error
 	// Create creates a controller; dir exists and is locked. If it fails or is killed, Destroy cleans up.
 	Create(ctx context.Context, dir string, params BootstrapParams, p *cli.Progress) (*Bootstrapped, error)
-	// Restore creates the controller of a backup; dir exists and is locked. user, if not "", gets a new password. It fails
-	// with NotSupported on clouds where a controller cannot be restored.
-	Restore(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error)
+	// Restore creates the controller of a backup, without starting it; dir exists and is locked.
+	Restore(ctx context.Context, dir string, r Restoration, p *cli.Progress) (*Bootstrapped, error)
+	// MigrateStore stops a controller, moves its store to the MongoDB at url or, if that is "", to the embedded store, and
+	// starts it again; dir is locked. It fails with NotSupported on clouds where that is not possible.
+	MigrateStore(ctx context.Context, dir, controller, url string) error
 	// Start starts a created controller, without waiting until it is up.
 	Start(ctx context.Context, dir, controller string) error
 	// Destroy stops a controller and removes everything that belongs to it, and dir. It keeps storage unless
@@ -53,6 +72,25 @@ type Home interface {
 	IsFree(dir string) bool
 	// OutsideStorage returns the models' storage that Destroy does not remove, by model.
 	OutsideStorage(dir string) (map[string][]string, error)
+}
+
+// Questions are what to ask users about a cloud.
+type Questions struct {
+	Endpoint   string      // "" if it has none
+	Attributes []Attribute // of a credential
+}
+
+// An Attribute is asked for, and may be left empty.
+type Attribute struct{ Key, Prompt string }
+
+// A Restoration says how a controller is restored.
+type Restoration struct {
+	Name, Controller string                    // its UUID
+	Backup           func() (io.Reader, error) // opens the backup, decrypted, from its start
+	User             string                    // who gets a new password; "" for nobody
+	MongoURL         string                    // of the MongoDB for the store; "" for the embedded store
+	CloudConfig      string                    // path of a file, for a cloud that is not reached as the backup says; "" for none
+	Constraints      constraints.Value         // of the controller's machine
 }
 
 // An At identifies a controller.
@@ -78,6 +116,19 @@ type Controller interface {
 	Unreachable(why error) error
 	// Lost adds to a command's error what the cloud knows about a lost or refused connection.
 	Lost(err error) error
+}
+
+// ParseConstraints parses constraints of a controller's machine. There are spaces only once the controller runs.
+func ParseConstraints(text string) (constraints.Value, error) {
+	c, err := constraints.Parse(text)
+	if in, out := c.Spaces(); err == nil && len(in)+len(out) > 0 {
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot use the constraint %q: the spaces of a model are added when its controller runs",
+			"spaces"), "Take it out, and set it later, for the other machines: juju add-space, juju set-model-constraints")
+	}
+	if err != nil {
+		return c, cli.Usage(err)
+	}
+	return c, nil
 }
 
 // Homes are the clouds on which controllers can be created.

@@ -29,13 +29,20 @@ type (
 		Password string `json:"password"`
 		MongoURL string `json:"mongo-url,omitempty"`
 
-		Config map[string]string `json:"config,omitempty"` // of the model "default"
+		Config   map[string]string `json:"config,omitempty"`   // of the model "default"
+		Defaults map[string]string `json:"defaults,omitempty"` // of all new models, this one too
 
 		// On clouds other than local, these describe the machine that jujud runs on.
 		Controller string      `json:"controller-uuid,omitempty"`
 		Hosts      []string    `json:"hosts,omitempty"`
 		LXD        *lxd.Config `json:"lxd,omitempty"`
 
+		// Of a cloud that the user has defined: its name, its region and the name of its credential.
+		CloudName      string `json:"cloud-name,omitempty"`
+		Region         string `json:"region,omitempty"`
+		CredentialName string `json:"credential-name,omitempty"`
+
+		Definition  *Definition       `json:"-"` // nil for a built-in cloud
 		CloudConfig string            `json:"-"` // path of a file, "" for none
 		Constraints constraints.Value `json:"-"` // of the controller's machine
 	}
@@ -43,8 +50,10 @@ type (
 		Controller string            `json:"controller-uuid"`
 		CACert     string            `json:"ca-cert"`
 		Addresses  []string          `json:"api-addresses"`
-		Models     map[string]string `json:"models"`             // UUID by name, by OWNER/NAME for a restored controller
-		Password   string            `json:"password,omitempty"` // that a user was given, of a restored controller
+		Models     map[string]string `json:"models"`               // UUID by name, by OWNER/NAME for a restored controller
+		CloudName  string            `json:"cloud-name,omitempty"` // of a restored controller, if it is not the cloud's kind
+		Password   string            `json:"password,omitempty"`   // that a user was given, of a restored controller
+		Moved      bool              `json:"-"`                    // a restored controller has none of its old addresses
 	}
 )
 
@@ -74,11 +83,28 @@ func bootstrapJujud(ctx context.Context, dir string, params BootstrapParams) (*B
 	return readBootstrapped(out)
 }
 
+// restoreParams is the JSON input of `jujud restore`, which the backup follows.
+type restoreParams struct {
+	User     string      `json:"user,omitempty"`
+	MongoURL string      `json:"mongo-url,omitempty"`
+	Hosts    []string    `json:"hosts,omitempty"`
+	LXD      *lxd.Config `json:"lxd,omitempty"`
+}
+
 // restoreJujud runs `jujud restore` to create a controller in dir from a backup.
-func restoreJujud(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error) {
+func restoreJujud(ctx context.Context, dir string, r Restoration) (*Bootstrapped, error) {
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
-	out, err := runJujud(ctx, backup, "restore", "--dir", dir, "--reset-password", user)
+	params, err := json.Marshal(restoreParams{User: r.User, MongoURL: r.MongoURL})
+	if err != nil {
+		return nil, err
+	}
+	backup, err := r.Backup()
+	if err != nil {
+		return nil, err
+	}
+	input := io.MultiReader(bytes.NewReader(append(params, '\n')), backup)
+	out, err := runJujud(ctx, input, "restore", "--dir", dir)
 	if err != nil {
 		return nil, err
 	}

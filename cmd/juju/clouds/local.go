@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -20,10 +19,13 @@ import (
 
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
+	"juju/agent/storeconf"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/cloudfiles"
 	"juju/cmd/juju/store"
 	"juju/provider"
 	"juju/provider/local"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -46,6 +48,9 @@ func (localCloud) HasSSH() bool { return false }
 func (localCloud) MachineDir(dir, model, instance string) string {
 	return local.MachineDir(dir, model, instance)
 }
+
+// About implements Home.
+func (localCloud) About() string { return "this host, where a machine is a directory and a process" }
 
 // GrantNote implements Cloud: write access amounts to a shell.
 func (localCloud) GrantNote(user string) string {
@@ -73,7 +78,40 @@ func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 
 	}
 	p.Series = host
-	if p.CloudConfig != "" || !p.Constraints.IsEmpty() {
+	return needsNoCloud(p.CloudConfig, p.Constraints)
+}
+
+// CheckDefinition implements Home.
+func (localCloud) CheckDefinition(c cloudfiles.Cloud) ([]string, error) {
+	has := c.Endpoint != "" || len(c.Config) > 0
+	for _, r := range c.Regions {
+		has = has || r.Endpoint != ""
+	}
+	if has {
+		return nil, entity.Errorf(entity.Invalid, "a cloud of type %s has neither an endpoint nor a config: it is the host of the client", localName)
+	}
+	return []string{entity.AuthEmpty}, nil
+}
+
+// CheckCredential implements Home.
+func (localCloud) CheckCredential(_ cloudfiles.Cloud, one *entity.CloudCredential) error {
+	return checkAttributes(*one)
+}
+
+// Questions implements Home.
+func (localCloud) Questions() Questions { return Questions{} }
+
+// FindCredentials implements Home.
+func (localCloud) FindCredentials(cloudfiles.Cloud, func(string) string) (map[string]entity.CloudCredential, error) {
+	return nil, nil
+}
+
+// SetCredential implements Home.
+func (localCloud) SetCredential(string, entity.CloudCredential) error { return nil }
+
+// needsNoCloud returns an error if there are options for a cloud other than this host.
+func needsNoCloud(config string, cons constraints.Value) error {
+	if config != "" || !cons.IsEmpty() {
 		return cli.Usagef("cannot use --cloud-config or --bootstrap-constraints on cloud %q: the controller is a process of "+
 			"this host", localName)
 	}
@@ -93,8 +131,11 @@ func (localCloud) Create(ctx context.Context, dir string, p BootstrapParams, _ *
 }
 
 // Restore implements Home.
-func (localCloud) Restore(ctx context.Context, dir string, backup io.Reader, user string) (*Bootstrapped, error) {
-	made, err := restoreJujud(ctx, dir, backup, user)
+func (localCloud) Restore(ctx context.Context, dir string, r Restoration, _ *cli.Progress) (*Bootstrapped, error) {
+	if err := needsNoCloud(r.CloudConfig, r.Constraints); err != nil {
+		return nil, err
+	}
+	made, err := restoreJujud(ctx, dir, r)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +145,18 @@ func (localCloud) Restore(ctx context.Context, dir string, backup io.Reader, use
 		return nil, err
 	}
 	return made, awaitFree(ctx, made.Addresses[0])
+}
+
+// MigrateStore implements Home. The controller starts again whether its store was moved or not.
+func (localCloud) MigrateStore(ctx context.Context, dir, controller, url string) error {
+	for _, dir := range []string{local.KeeperDir(dir), local.ControllerDir(dir)} {
+		if err := process.Stop(ctx, dir, endGrace); err != nil {
+			return err
+		}
+	}
+	_, err := runJujud(ctx, strings.NewReader(url), "migrate-store", "--dir", dir)
+	_, startErr := startKeeper(ctx, dir, controller)
+	return errors.Join(err, startErr)
 }
 
 // restoreGrace is how long what is left of a lost controller may take to end.
@@ -365,12 +418,9 @@ func (c localController) Lost(err error) error {
 		"Free some space there; the controller then restarts automatically.")
 }
 
-// mongoConfig is the file with the URL of a controller's MongoDB, if any.
-const mongoConfig = "mongo.conf"
-
 // removeStore stops the keeper and the controller, and removes the controller's databases from its MongoDB, if any.
 func removeStore(ctx context.Context, dir string) error {
-	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
+	file := storeconf.Path(local.ControllerDir(dir))
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,8 +16,10 @@ import (
 
 	"juju/agent/binaries/pack"
 	"juju/agent/host/atomicfile"
+	"juju/agent/storeconf"
 	"juju/cmd/juju/cli"
 	"juju/provider"
+	"juju/provider/local"
 	"juju/provider/lxd"
 	"juju/state/entity"
 )
@@ -80,6 +81,9 @@ func (lxdCloud) HasSSH() bool { return true }
 // MachineDir implements Cloud.
 func (lxdCloud) MachineDir(dir, model, instance string) string { return "" }
 
+// About implements Home.
+func (lxdCloud) About() string { return "LXD, where a machine is a system container" }
+
 // GrantNote implements Cloud.
 func (lxdCloud) GrantNote(user string) string { return "" }
 
@@ -92,21 +96,29 @@ func (lxdCloud) OutsideStorage(dir string) (map[string][]string, error) { return
 // maxCloudConfig is the maximum size of the --cloud-config file.
 const maxCloudConfig = 1 << 20
 
+// readCloudConfig reads the file given as --cloud-config.
+func readCloudConfig(path string) (lxd.Config, error) {
+	text, err := cli.ReadWhole(path, maxCloudConfig)
+	if err != nil {
+		return lxd.Config{}, fmt.Errorf("cannot read the cloud's configuration: %w", err)
+	}
+	return lxd.ParseConfig(text)
+}
+
 // Prepare implements Home.
 func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
-	if p.MongoURL != "" {
-		return entity.WithHint(cli.Usagef("cannot use --mongo-url on cloud %q", lxdName),
-			"The controller's store is in its container.")
-	}
 	config := lxd.Config{}
-	if p.CloudConfig != "" {
-		text, err := cli.ReadWhole(p.CloudConfig, maxCloudConfig)
-		if err != nil {
-			return fmt.Errorf("cannot read the cloud's configuration: %w", err)
-		}
-		if config, err = lxd.ParseConfig(text); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case p.CloudConfig != "" && p.Definition != nil:
+		return cli.Usagef("cannot use --cloud-config on cloud %q: its definition says how to reach it", p.CloudName)
+	case p.CloudConfig != "":
+		config, err = readCloudConfig(p.CloudConfig)
+	case p.Definition != nil:
+		config, err = p.Definition.lxd()
+	}
+	if err != nil {
+		return err
 	}
 	p.Controller, p.LXD = uuid.NewString(), &config
 	environ, err := lxdRecord{p.Controller, config}.environ(ctx)
@@ -136,50 +148,108 @@ func (lxdCloud) Create(
 	ctx, cancel := context.WithTimeout(ctx, lxdTimeout)
 	defer cancel()
 	record := lxdRecord{p.Controller, *p.LXD}
-	text, err := json.MarshalIndent(record, "", "  ")
-	if err != nil {
+	if err := record.write(dir); err != nil {
 		return nil, err
 	}
-	if err := atomicfile.WriteFile(filepath.Join(dir, lxdRecordName), append(text, '\n'), 0o600); err != nil {
-		return nil, fmt.Errorf("cannot record the controller: %w", err)
+	if err := record.writeStore(dir, p.MongoURL); err != nil {
+		return nil, err
 	}
 	cloud, err := record.cloud()
 	if err != nil {
 		return nil, err
 	}
-	binaries, err := BinariesDir()
+	params := lxd.ControllerParams{Series: p.Series, Constraints: p.Constraints}
+	params.Input = func(addresses []string) ([]byte, error) {
+		inside := cloud.Inside()
+		p.Hosts, p.LXD = addresses, &inside
+		return json.Marshal(p)
+	}
+	out, err := startLXDController(ctx, cloud, p.Name, params, progress)
 	if err != nil {
 		return nil, err
-	}
-	progress.Say("Packing the binaries for controller %q", p.Name)
-	var archive bytes.Buffer
-	if _, err := pack.WriteArchive(&archive, binaries, pack.Names...); err != nil {
-		return nil, err
-	}
-	progress.Say("Starting the container of controller %q, with %s of binaries", p.Name, entity.MiB(uint64(archive.Len())>>20))
-	out, err := cloud.StartController(ctx, lxd.ControllerParams{
-		Series: p.Series, Constraints: p.Constraints, Arch: runtime.GOARCH, Archive: archive.Bytes(),
-		Bootstrap: func(addresses []string) ([]byte, error) {
-			inside := cloud.Inside()
-			p.Hosts, p.LXD = addresses, &inside
-			return json.Marshal(p)
-		},
-	})
-	var failed *lxd.BootstrapError
-	switch {
-	case errors.As(err, &failed):
-		return nil, jujudError(failed.Said, errors.New("it failed in the container"))
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("cannot create the controller: %w", err)
 	}
 	return readBootstrapped(out)
 }
 
-// Restore implements Home: not yet.
-func (lxdCloud) Restore(context.Context, string, io.Reader, string) (*Bootstrapped, error) {
-	return nil, entity.Errorf(entity.NotSupported, "cannot restore the controller: its cloud is lxd, where that is not implemented")
+// startLXDController starts the container of a controller with this client's binaries, and returns jujud's output.
+func startLXDController(
+	ctx context.Context, cloud *lxd.Cloud, name string, params lxd.ControllerParams, progress *cli.Progress,
+) ([]byte, error) {
+	binaries, err := BinariesDir()
+	if err != nil {
+		return nil, err
+	}
+	progress.Say("Packing the binaries for controller %q", name)
+	var archive bytes.Buffer
+	if _, err := pack.WriteArchive(&archive, binaries, pack.Names...); err != nil {
+		return nil, err
+	}
+	progress.Say("Starting the container of controller %q, with %s of binaries", name, entity.MiB(uint64(archive.Len())>>20))
+	params.Arch, params.Archive = runtime.GOARCH, archive.Bytes()
+	out, err := cloud.StartController(ctx, params)
+	var failed *lxd.JujudError
+	switch {
+	case errors.As(err, &failed):
+		return nil, jujudError(failed.Said, errInContainer)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && params.Backup != nil:
+		return nil, fmt.Errorf("cannot restore the controller: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("cannot create the controller: %w", err)
+	}
+	return out, nil
+}
+
+// write records a controller in its directory, so that it can be destroyed.
+func (r lxdRecord) write(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, lxdRecordName), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("cannot record the controller: %w", err)
+	}
+	return nil
+}
+
+// writeStore records where the controller's MongoDB is, if it has one, so that its databases can be removed when the
+// controller's container no longer exists.
+func (r lxdRecord) writeStore(dir, url string) error {
+	own := local.ControllerDir(dir)
+	if url == "" {
+		return storeconf.Remove(own)
+	}
+	return storeconf.Config{URL: url, Controller: r.Controller}.Write(own)
+}
+
+// errInContainer is the error of a jujud that failed in its container and printed no error.
+var errInContainer = errors.New("it failed in the container")
+
+// MigrateStore implements Home.
+func (lxdCloud) MigrateStore(ctx context.Context, dir, _, url string) error {
+	record, err := readLXDRecord(dir)
+	if err != nil {
+		return err
+	}
+	cloud, err := record.cloud()
+	if err != nil {
+		return err
+	}
+	if url != "" { // what an interrupted migration leaves there is found, too
+		if err := record.writeStore(dir, url); err != nil {
+			return err
+		}
+	}
+	err = cloud.MigrateStore(ctx, url)
+	var failed *lxd.JujudError
+	switch {
+	case errors.As(err, &failed):
+		return jujudError(failed.Said, errInContainer)
+	case err != nil:
+		return fmt.Errorf("cannot migrate the store: %w", err)
+	}
+	return record.writeStore(dir, url)
 }
 
 // Start implements Home: the container starts it.
@@ -207,6 +277,10 @@ func (lxdCloud) Destroy(ctx context.Context, dir, _ string, destroyStorage bool)
 		return nil, err
 	}
 	if err := environ.DestroyController(ctx, destroyStorage); err != nil {
+		return nil, err
+	}
+	// No controller uses its databases any more.
+	if err := removeStore(ctx, dir); err != nil {
 		return nil, err
 	}
 	return kept, os.RemoveAll(dir)

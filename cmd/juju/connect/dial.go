@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,9 +95,13 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 	}
 	poll := time.NewTicker(s.PollInterval)
 	defer poll.Stop()
+	foreign := 0 // how many answers were another server's
 	stopped := 0 // in how many consecutive polls the controller was stopped
 	slow := func() error {
 		wait(client.ErrNoAnswer)
+		if len(info.Addresses) > 1 {
+			return nil // another controller may answer
+		}
 		down, gone := ctrl.IsDown(ctx)
 		if stopped++; !down {
 			stopped = 0
@@ -131,8 +136,16 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 				"If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
 				t.Controller.User, t.Name))
 		}
-		if err == nil || !errors.Is(err, entity.Unavailable) {
-			return conn, err
+		if err == nil {
+			noteAddresses(ctx, st, t, conn.Addresses())
+			return conn, nil
+		}
+		if errors.Is(err, client.ErrForeign) && !errors.Is(err, entity.Unavailable) {
+			if foreign++; foreign == foreignAnswers {
+				return nil, err
+			}
+		} else if !errors.Is(err, entity.Unavailable) {
+			return nil, err
 		}
 		if entity.Hint(err) != "" {
 			// The controller responded, and its hint says what to do.
@@ -145,7 +158,9 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 		if ctrl.LacksSpace() || !s.Now().Before(end) {
 			return nil, unreachable(t, ctrl, err)
 		}
-		wait(err)
+		if !errors.Is(err, client.ErrForeign) { // that is soon over, one way or the other
+			wait(err)
+		}
 		select {
 		case <-ctx.Done():
 		case <-poll.C:
@@ -154,6 +169,25 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 			}
 		case <-time.After(min(pause, end.Sub(s.Now()))):
 		}
+	}
+}
+
+// noteAddresses stores the addresses of a controller, to which it may have added some, for the next command.
+func noteAddresses(ctx context.Context, st *store.Store, t cli.Target, addresses []string) {
+	same := func(known []string) bool {
+		return slices.Equal(slices.Sorted(slices.Values(known)), slices.Sorted(slices.Values(addresses)))
+	}
+	if same(t.Controller.Addresses) {
+		return
+	}
+	err := st.Update(ctx, func(c *store.Contents) error {
+		if ctrl, ok := c.Controllers[t.Name]; ok && ctrl.UUID == t.Controller.UUID {
+			ctrl.Addresses = addresses
+		}
+		return nil
+	})
+	if err != nil {
+		logger.Warningf("cannot store the addresses of controller %q: %v", t.Name, err)
 	}
 }
 
@@ -199,6 +233,10 @@ func waitingText(s *cli.Session, t cli.Target, ctrl clouds.Controller, why error
 func unreachable(t cli.Target, ctrl clouds.Controller, why error) error {
 	return ctrl.Unreachable(entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.Name, why))
 }
+
+// foreignAnswers is how many answers by another server than the controller are the last word. While LXD configures a bridge
+// anew, connections to its containers leave by the default route, where something else may answer.
+const foreignAnswers = 5
 
 // stoppedPolls is how many consecutive polls must find a controller stopped: a restarting one is stopped briefly.
 const stoppedPolls = 3

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -20,7 +21,6 @@ import (
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
-	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
@@ -28,7 +28,7 @@ import (
 func BootstrapCommand(s *cli.Session) *cobra.Command {
 	b := &bootstrap{Session: s}
 	cmd := &cobra.Command{
-		Use:   "bootstrap [CLOUD] [NAME]",
+		Use:   "bootstrap [CLOUD[/REGION]] [NAME]",
 		Short: "Create a controller",
 		Long: `Create a controller on a cloud, with a model named "default", and select both.
 
@@ -39,7 +39,8 @@ running when you log out. After a reboot, the next juju command restarts the con
 
 On the cloud "lxd", each machine, including the controller's, is an LXD system container.
 By default it uses the LXD on this host, which requires root or membership in LXD's group.
-To use another, describe it in a YAML file given by --cloud-config. Its keys are:
+To use another, define a cloud and its credential (juju help add-cloud), and name that
+cloud; or describe it in a YAML file given by --cloud-config. Its keys are:
 
   endpoint      the path of LXD's socket, or https://HOST:PORT
   client-cert, client-key
@@ -53,7 +54,9 @@ To use another, describe it in a YAML file given by --cloud-config. Its keys are
   image-server  URL of a simplestreams server for images that LXD does not have
 
 LXD needs an image with cloud-init for each series, under the alias juju/SERIES or on the
-image server. Clients must be able to reach the containers' addresses.
+image server. Clients must be able to reach the containers' addresses. A host with more
+than a dozen containers needs more instances of inotify than the usual 128, or services in
+some do not start: sysctl fs.inotify.max_user_instances=1024
 
 The controller stores its data in an embedded database or, with --mongo-url, in MongoDB
 3.6 or newer: a single server or a replica set that only this controller uses. Its user
@@ -68,18 +71,23 @@ cleans up unless --keep-broken is given.`,
   juju bootstrap local test
   juju bootstrap --config automatically-retry-hooks=true
   juju bootstrap local prod --mongo-url @mongodb.url
-  juju bootstrap lxd --bootstrap-constraints mem=4G`,
-		Annotations: cli.SeeAlso("destroy-environment", "add-model", "register", "whoami"),
+  juju bootstrap lxd --bootstrap-constraints mem=4G
+  juju bootstrap rack/there prod --credential ops`,
+		Annotations: cli.SeeAlso("destroy-environment", "clouds", "add-cloud", "add-model", "register", "whoami"),
 		Args:        cli.AtMost(2),
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
 		"a setting of the default model, as `KEY=VALUE` (see juju help model-config)")
+	cmd.Flags().StringArrayVar(&b.defaults, "model-default", nil,
+		"a setting of all new models, as `KEY=VALUE` (see juju help model-defaults)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
 		"if bootstrap fails, keep what it created for debugging")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
+	cmd.Flags().StringVar(&b.credential, "credential", "",
+		"the name of this client's credential of the cloud (see juju help add-credential)")
 	cmd.Flags().StringVar(&b.constraints, "bootstrap-constraints", "",
 		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
@@ -88,22 +96,23 @@ cleans up unless --keep-broken is given.`,
 
 type bootstrap struct {
 	*cli.Session
-	config                   []string
+	config, defaults         []string
 	mongoURL                 string
 	cloudConfig, constraints string
+	credential               string
 	keepBroken, noSwitch     bool
 }
 
 func (b *bootstrap) run(ctx context.Context, args []string) error {
-	params, err := b.params(args)
-	if err != nil {
-		return err
-	}
-	at := clouds.Homes[params.Cloud]
 	st, err := b.Store()
 	if err != nil {
 		return err
 	}
+	params, err := b.params(st, args)
+	if err != nil {
+		return err
+	}
+	at := clouds.Homes[params.Cloud]
 	contents, err := st.Read()
 	if err != nil {
 		return err
@@ -111,7 +120,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if _, ok := contents.Controllers[params.Name]; ok {
 		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name),
 			"To use another name: juju bootstrap %s NAME; to destroy the existing controller: juju destroy-environment %s",
-			params.Cloud, params.Name)
+			cmp.Or(params.CloudName, params.Cloud), params.Name)
 	}
 	if err := at.Prepare(ctx, &params); err != nil {
 		return err
@@ -125,7 +134,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	p := b.Progress("Creating controller %q on cloud %q", params.Name, params.Cloud)
+	p := b.Progress("Creating controller %q on cloud %q", params.Name, cmp.Or(params.CloudName, params.Cloud))
 	err = b.make(ctx, st, at, params, p)
 	p.Done()
 	if err == nil {
@@ -152,18 +161,20 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 }
 
 // params returns the parameters of bootstrap from its arguments and flags.
-func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) {
-	p = clouds.BootstrapParams{Cloud: clouds.Default, User: clouds.AdminUser}
+func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapParams, err error) {
+	p = clouds.BootstrapParams{User: clouds.AdminUser}
+	at := clouds.Default
 	if len(args) > 0 {
-		p.Cloud = args[0]
+		at = args[0]
 	}
-	p.Name = p.Cloud
+	p.Name, _, _ = strings.Cut(at, "/")
 	if len(args) > 1 {
 		p.Name = args[1]
 	}
-	if _, ok := clouds.Homes[p.Cloud]; !ok {
-		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
-			"Valid clouds: %s; to give the controller a name: juju bootstrap %s NAME", clouds.Names(), clouds.Default)
+	if err := p.Choose(st, at, b.credential); err != nil && p.Cloud == "" {
+		return p, cli.AlsoHint(err, "To give the controller a name: juju bootstrap %s NAME", clouds.Default)
+	} else if err != nil {
+		return p, err
 	}
 	if err := clouds.CheckName(p.Name); err != nil {
 		return p, cli.Usage(err)
@@ -171,49 +182,27 @@ func (b *bootstrap) params(args []string) (p clouds.BootstrapParams, err error) 
 	if p.Config, err = models.ModelSettings(b.config); err != nil {
 		return p, err
 	}
+	if p.Defaults, err = models.ModelSettings(b.defaults); err != nil {
+		return p, err
+	}
+	if _, keys := p.Defaults[modelconfig.AuthorizedKeys]; keys {
+		return p, cli.Usage(entity.Errorf(entity.Invalid, "%s can't have a default: each new model gets the keys of the client that creates it",
+			modelconfig.AuthorizedKeys))
+	}
 	// It is the default for all models, not only for the first.
 	p.Series = p.Config[modelconfig.DefaultSeries]
 	delete(p.Config, modelconfig.DefaultSeries)
 	p.CloudConfig = b.cloudConfig
-	if p.Constraints, err = constraints.Parse(b.constraints); err != nil {
-		return p, cli.Usage(err)
+	if p.Constraints, err = clouds.ParseConstraints(b.constraints); err != nil {
+		return p, err
 	}
-	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
+	if p.MongoURL, err = clouds.MongoURL(b.mongoURL); err != nil {
 		return p, err
 	}
 	secret := make([]byte, 24)
 	rand.Read(secret)
 	p.Password = base64.RawURLEncoding.EncodeToString(secret)
 	return p, nil
-}
-
-// mongoVariable is the environment variable used when --mongo-url is not given.
-const mongoVariable = "JUJU_MONGO_URL"
-
-// maxURLFile is the maximum size of a file with the URL.
-const maxURLFile = 64 << 10
-
-// mongoURL returns the given URL, "" if none. jujud validates it.
-func mongoURL(given string) (string, error) {
-	if given == "" {
-		given = os.Getenv(mongoVariable)
-	}
-	// Child processes do not need it.
-	if err := os.Unsetenv(mongoVariable); err != nil {
-		return "", err
-	}
-	file, ok := strings.CutPrefix(given, "@")
-	if !ok {
-		return given, nil
-	}
-	text, err := cli.ReadWhole(file, maxURLFile)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the URL of the MongoDB: %w", err)
-	}
-	if given = strings.TrimSpace(string(text)); given == "" {
-		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is empty", file)
-	}
-	return given, nil
 }
 
 // claim creates and locks the controller's directory, so that commands that create or destroy a controller of this name
@@ -232,7 +221,7 @@ func claim(ctx context.Context, at clouds.Home, dir string, p clouds.BootstrapPa
 		if isLocked(ctx, dir) {
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
 				"controller %q is being created or destroyed by another juju command", p.Name),
-				"Wait until it is done, or use another name: juju bootstrap %s NAME", p.Cloud)
+				"Wait until it is done, or use another name: juju bootstrap %s NAME", cmp.Or(p.CloudName, p.Cloud))
 		}
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
 			"%s already exists: a bootstrap of controller %q did not finish", dir, p.Name),
@@ -261,14 +250,14 @@ const lockTimeout = 200 * time.Millisecond
 func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams, p *cli.Progress) error {
 	dir := clouds.Dir(st, params.Cloud, params.Name)
 	var err error
-	if params.Config, err = ssh.WithKeys(b.Session, st, params.Cloud, params.Name, params.Config); err != nil {
+	if params.Config, err = ssh.WithKeys(ctx, b.Session, st, params.Cloud, params.Config); err != nil {
 		return err
 	}
 	made, err := at.Create(ctx, dir, params, p)
 	if err != nil {
 		return err
 	}
-	ctrl := &store.Controller{UUID: made.Controller, Addresses: made.Addresses, CACert: made.CACert, Cloud: params.Cloud,
+	ctrl := &store.Controller{UUID: made.Controller, Addresses: made.Addresses, CACert: made.CACert, Cloud: params.Cloud, CloudName: params.CloudName,
 		User: params.User, Password: params.Password, Generated: true, Models: map[string]string{}}
 	for name, uuid := range made.Models {
 		ctrl.Models[ctrl.Qualify(name)] = uuid
@@ -286,6 +275,9 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, p
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if _, err := ssh.MakeKey(ctx, st); err != nil {
 		return err
 	}
 	p.Say("Starting controller %q", params.Name)

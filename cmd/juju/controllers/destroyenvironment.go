@@ -67,15 +67,9 @@ yet to release storage that is to be kept, as after juju remove-storage --no-des
 	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "release the storage from juju, and keep its data")
 	cmd.Flags().BoolVar(&d.allModels, "destroy-all-models", false,
 		"with destroy-controller: also destroy models with machines or services")
-	for _, name := range []string{"no-prompt", "force"} {
-		cmd.Flags().Bool(name, false, "")
-		cmd.Flags().Lookup(name).Hidden = true
-	}
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
-		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
-			d.yes = true
-		}
-	}
+	cli.NoPromptFlag(cmd, &d.yes)
+	cmd.Flags().Bool("force", false, "")
+	cmd.Flags().Lookup("force").Hidden = true
 	return cmd
 }
 

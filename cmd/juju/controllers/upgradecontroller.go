@@ -1,11 +1,13 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +31,11 @@ that are installed next to juju. The controller checks that they run, and restar
 them. If it does not come up, it reverts to the old binaries, and the command says why.
 This requires a superuser of the controller.
 
+Several controllers restart one after another, while the others serve. If the first one
+does not come up, it reverts and the upgrade is cancelled. If a later one does not, it
+reverts and is tried again after a while; juju show-controller says why. One that is down
+is upgraded when it comes back.
+
 Agents are not upgraded and keep running. Upgrade them model by model with juju
 upgrade-model.
 
@@ -37,7 +44,7 @@ since the format of the controller's store may have changed.`,
 		Example: `  juju upgrade-controller --dry-run
   juju upgrade-controller
   juju upgrade-controller -c prod`,
-		Annotations: cli.SeeAlso("upgrade-model", "status", "version"),
+		Annotations: cli.SeeAlso("upgrade-model", "show-controller", "status", "version"),
 		Args:        cli.AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, t, err := s.ReadTarget()
@@ -125,7 +132,8 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	if want.Same(now.Binaries) {
+	going := now.Upgrade.IsGoing() && now.Upgrade.To.Same(want)
+	if want.Same(now.Binaries) && !now.Mixed && !going {
 		u.noUpgrade()
 		return nil
 	}
@@ -143,7 +151,9 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	p = u.Progress("Upgrading controller %q from %s to %s", t.Name, now.Build(), want.Build())
 	defer p.Done()
 	u.Model = t.Name + ":" + own.Owner + "/" + own.Name
-	if err := cli.WithModel(ctx, u.Session, func(at uploadBinariesAPI) error {
+	if going {
+		// What was begun before goes on.
+	} else if err := cli.WithModel(ctx, u.Session, func(at uploadBinariesAPI) error {
 		p := u.Quickly("Uploading %s", cli.Sized("the binaries", archive))
 		defer p.Done()
 		return at.UploadBinaries(ctx, archive, want)
@@ -155,8 +165,8 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	}
 	api.Close() // the controller waits for this
 	u.WaitsFor("The upgrade of controller %q continues, and is reverted if it fails. "+
-		"To check it: juju upgrade-controller --dry-run -c %[1]s", t.Name)
-	if err := u.follow(ctx, t, want); err != nil {
+		"To check it: juju show-controller %[1]s", t.Name)
+	if err := u.follow(ctx, t, want, p); err != nil {
 		return err
 	}
 	p.Done()
@@ -188,18 +198,31 @@ func (u *upgrade) ownModel(ctx context.Context, t cli.Target, api upgradeAPI) (c
 	return client.Model{}, entity.Errorf(entity.NotFound, "controller %q does not list its own model", t.Name)
 }
 
-// follow waits until the controller runs the new binaries or has reverted to the old ones.
-func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries) error {
+// follow waits until the controller runs the new binaries or has reverted to the old ones. Several controllers all have to
+// run them.
+func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries, p *cli.Progress) error {
+	var last *entity.ControllerUpgrade
 	ctx, cancel := context.WithTimeoutCause(ctx, upgradeTimeout,
 		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeTimeout))
 	defer cancel()
 	for pause := connect.MinPause; ; pause = min(2*pause, connect.MaxPause) {
 		now, err := u.binaries(ctx, t)
+		if err == nil && now.Upgrade != nil {
+			last = now.Upgrade
+			p.Say("%s", stepOf(last))
+		}
 		switch {
+		case ctx.Err() != nil && last.IsGoing():
+			return entity.WithHint(entity.Errorf(entity.Unavailable, "the upgrade of controller %q takes longer than %v: %s", t.Name,
+				upgradeTimeout, stepOf(last)), "It goes on. To see how far it is: juju show-controller %s", t.Name)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, entity.Unavailable):
 			return err
+		case err == nil && now.Upgrade != nil && now.Upgrade.To.Same(want) && now.Upgrade.Cancelled != "":
+			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Upgrade.Cancelled),
+				"It has reverted, and the upgrade of the others is cancelled.")
+		case err == nil && now.Upgrade.IsGoing():
 		case err == nil && now.Binaries.Same(want):
 			return nil
 		case err == nil && now.Failed != nil && now.Failed.Binaries.Same(want):
@@ -211,6 +234,20 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 		case <-time.After(pause):
 		}
 	}
+}
+
+// stepOf says how far an upgrade of several controllers is.
+func stepOf(u *entity.ControllerUpgrade) string {
+	text := fmt.Sprintf("upgraded: %s", cmp.Or(strings.Join(u.Changed, ", "), "none"))
+	if u.Turn != "" {
+		text = fmt.Sprintf("Upgrading controller %s to %s; %s", u.Turn, u.To.Version, text)
+	} else {
+		text = fmt.Sprintf("Upgrading the controllers to %s; %s", u.To.Version, text)
+	}
+	for _, f := range u.Failed {
+		text += fmt.Sprintf("; controller %s has failed and is tried again: %s", f.Machine, f.Error)
+	}
+	return text
 }
 
 func (u *upgrade) binaries(ctx context.Context, t cli.Target) (now entity.ControllerBinaries, err error) {

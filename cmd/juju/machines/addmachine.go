@@ -59,10 +59,11 @@ installed elsewhere stays.`,
 	cli.ManyFlag(cmd, &a.force, "machines")
 	cmd.Flags().StringVar(&a.constraints, "constraints", "",
 		"the constraints of the machines, as KEY=VALUE, separated by spaces")
-	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
+	cli.SeriesFlags(cmd, &a.series, "the machines")
 	cmd.Flags().StringVar(&a.privateKey, "private-key", "", "the private key file to use with ssh:")
 	a.wait.Add(cmd, "until the machines are started")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -93,6 +94,12 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	}
 	var host *sshhost.Host
 	if strings.HasPrefix(request.Placement, hostPrefix) {
+		if a.Embedded {
+			return cli.Usagef("cannot add the host %s: the controller runs this command, and must not connect to hosts", request.Placement)
+		}
+		if a.Planning() {
+			return cli.Usagef("--dry-run does not plan what is done to a host: %s", request.Placement)
+		}
 		h, err := a.host(request.Placement)
 		if err == nil {
 			err = a.reachable()
@@ -135,6 +142,9 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	}
 	if err := cli.CheckMany("machines", a.n, a.force); err != nil {
 		return r, err
+	}
+	if a.n > 1 && a.Planning() {
+		return r, cli.Usagef("--dry-run plans one machine: -n")
 	}
 	if len(args) == 1 {
 		r.Placement = args[0]

@@ -89,8 +89,5 @@ func (r *RetryProvisioning) retry(ctx context.Context, api retryProvisioningAPI,
 		return err
 	}
 	r.Warn(warnings...)
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return cli.Bulk("machines", "retried", errs)
+	return cli.OneOrBulk("machines", "retried", errs)
 }

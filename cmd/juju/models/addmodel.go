@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,19 +16,23 @@ import (
 func AddModelCommand(s *cli.Session) *cobra.Command {
 	a := &addModel{Session: s}
 	cmd := &cobra.Command{
-		Use:     "add-model NAME",
+		Use:     "add-model NAME [CLOUD[/REGION]]",
 		Aliases: []string{"create-model", "create-env"},
 		Short:   "Create a model",
 		Long: `Create a model and select it. Each model has its own services, relations and machines, and
-its own namespace, and can be destroyed as a whole.`,
+its own namespace, and can be destroyed as a whole. All models of a controller are on its
+cloud; CLOUD and REGION are checked against that. The machines are started with the
+credential that --credential names, or else with the one of the bootstrap.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
+  juju add-model staging --credential ops
   juju add-model staging --config automatically-retry-hooks=true`,
-		Annotations: cli.SeeAlso("models", "switch", "model-config", "destroy-model"),
+		Annotations: cli.SeeAlso("models", "switch", "model-config", "credentials", "set-credential", "destroy-model"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&a.config, "config", nil,
 		"a setting of the model, as `KEY=VALUE` (see juju help model-config)")
+	cmd.Flags().StringVar(&a.at.Credential, "credential", "", "the controller's `CREDENTIAL` of the cloud for the machines")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.ControllerFlag(cmd)
 	return cmd
@@ -35,16 +40,21 @@ its own namespace, and can be destroyed as a whole.`,
 
 type createModelAPI interface {
 	cli.ModelsAPI
-	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
+	CreateModel(ctx context.Context, name string, at client.ModelPlace, config map[string]string) (client.Model, error)
 }
 
 type addModel struct {
 	*cli.Session
 	config   []string
+	at       client.ModelPlace
 	noSwitch bool
 }
 
 func (a *addModel) run(ctx context.Context, args []string) error {
+	if len(args) == 2 {
+		a.at.Cloud, a.at.Region, _ = strings.Cut(args[1], "/")
+		args = args[:1]
+	}
 	if err := cli.CheckModelName(args); err != nil {
 		return err
 	}
@@ -64,11 +74,12 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return cli.WithController(ctx, a.Session, func(t cli.Target, api createModelAPI) error {
-		config, err := ssh.WithKeys(a.Session, st, t.Controller.Cloud, t.Name, config)
-		if err != nil {
-			return err
+		if !a.Embedded { // else there are no keys of the user
+			if config, err = ssh.WithKeys(ctx, a.Session, st, t.Controller.Cloud, config); err != nil {
+				return err
+			}
 		}
-		made, err := api.CreateModel(ctx, name, config)
+		made, err := api.CreateModel(ctx, name, a.at, config)
 		if err != nil {
 			return err
 		}
@@ -82,6 +93,14 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 			}
 		})
 		if err != nil {
+			return err
+		}
+		if a.Embedded {
+			a.Note("Model %q is created on controller %q. To use it, add -m %[1]s to a command; "+
+				"to reach its machines with juju ssh, add your key: juju add-ssh-key.", name, t.Name)
+			return nil
+		}
+		if _, err := ssh.MakeKey(ctx, st); err != nil {
 			return err
 		}
 		if a.noSwitch {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,8 +40,12 @@ prints what the cloud has not released or destroyed by then.
 
 Machines that were added with add-machine ssh:HOST must be destroyed first, unless --force
 is given, which removes their agents from the hosts. A disconnected agent is removed when
-it reconnects to the controller; the command lists its host and how to remove it there.`,
+it reconnects to the controller; the command lists its host and how to remove it there.
+
+With --dry-run the command says which hooks would run and what would be removed, or why it
+would be refused.`,
 		Example: `  juju destroy-model staging
+  juju destroy-model staging --dry-run
   juju destroy-model staging -y --wait
   juju destroy-model staging --destroy-storage
   juju destroy-model staging --force --timeout 10s`,
@@ -62,19 +65,14 @@ it reconnects to the controller; the command lists its host and how to remove it
 		},
 	}
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
-	cmd.Flags().Bool("no-prompt", false, "")
-	cmd.Flags().Lookup("no-prompt").Hidden = true
+	cli.NoPromptFlag(cmd, &d.yes)
 	d.destroy.AddStorage(cmd)
 	cmd.Flags().Lookup("destroy-storage").Usage = "destroy the model's storage"
 	cmd.Flags().BoolVar(&d.release, "release-storage", false, "release the model's storage from juju, and keep its data")
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
-		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
-			d.yes = true
-		}
-	}
 	d.wait.Add(cmd, "until it is removed")
 	d.destroy.Add(cmd)
 	s.ControllerFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -90,9 +88,13 @@ type destroyModel struct {
 
 type destroyModelAPI interface {
 	describeModelsAPI
+	modelDestroyer
 	WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error)
-	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
 	ModelLeftovers(ctx context.Context) ([]entity.Leftover, error)
+}
+
+type modelDestroyer interface {
+	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
 }
 
 // removalTime is how long, after the timeout of --force, the cloud may take to stop the machines and release the rest.
@@ -107,6 +109,9 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		model, err := d.FindModel(ctx, t, api, name)
 		if err != nil {
 			return err
+		}
+		if d.Planning() {
+			return d.inModel(ctx, t, model, how)
 		}
 		hosts := machines.NewHosts(d.Session, t.Name)
 		var unknown error
@@ -123,7 +128,12 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 				return err
 			}
 		}
-		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
+		if d.PlansUsed() {
+			err = d.inModel(ctx, t, model, how)
+		} else { // a model that is being removed has no connections
+			err = api.DestroyModel(ctx, model.UUID, how)
+		}
+		if err != nil {
 			return err
 		}
 		storage.NoteKept(d.Session, kept)
@@ -144,6 +154,13 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 			return nil
 		}
 		return d.gone(ctx, t, api, model, obstacles, bound)
+	})
+}
+
+// inModel destroys the model as the plan flags say.
+func (d *destroyModel) inModel(ctx context.Context, t cli.Target, model client.Model, how entity.Destruction) error {
+	return cli.InModel(ctx, d.Session, t.Name, model.Owner+"/"+model.Name, func(api modelDestroyer) error {
+		return api.DestroyModel(ctx, model.UUID, how)
 	})
 }
 
@@ -177,7 +194,7 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 	if err != nil {
 		return err
 	}
-	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
+	if cli.IsYes(answer) {
 		return nil
 	}
 	return entity.WithHint(errors.New("nothing was destroyed"),

@@ -42,10 +42,11 @@ The settings are:
 			return m.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&m.file, "file", "", "read settings from a YAML file")
+	cmd.Flags().StringVar(&m.file, "file", "", "read settings from a YAML file, or standard input if it is -")
 	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -97,8 +98,7 @@ type modelConfig struct {
 }
 
 func (m *modelConfig) run(ctx context.Context, args []string) error {
-	shows := m.file == "" && len(m.reset) == 0 && (len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "="))
-	if shows {
+	if m.shows(args) {
 		if err := cli.CheckListFormat(m.output.Format); err != nil {
 			return err
 		}
@@ -107,6 +107,9 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 	values, err := m.values(args)
 	if err != nil {
 		return err
+	}
+	if len(values) > 0 && len(m.reset) > 0 && m.Planning() {
+		return cli.Usagef("--dry-run plans one change: settings or --reset")
 	}
 	return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error {
 		if len(values) > 0 {
@@ -119,6 +122,11 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 		}
 		return nil
 	})
+}
+
+// shows reports whether nothing is to be changed.
+func (m *modelConfig) shows(args []string) bool {
+	return m.file == "" && len(m.reset) == 0 && (len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "="))
 }
 
 // values returns the settings to change. It also checks the keys to reset, so that nothing changes if either is invalid.
@@ -155,7 +163,7 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 	if m.file == "" {
 		return values, nil
 	}
-	text, err := cli.ReadOptionFile(m.file)
+	text, err := m.ReadOptions(m.file)
 	if err != nil {
 		return nil, err
 	}
@@ -236,8 +244,8 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 	return m.WriteList(m.output, shown, rows)
 }
 
-// A shownSetting is a setting in YAML and JSON.
+// A shownSetting is a setting in YAML and JSON, with Juju's keys.
 type shownSetting struct {
-	Value  any    `yaml:"value" json:"value"`
-	Source string `yaml:"source" json:"source"`
+	Value  any    `yaml:"value" json:"Value"`
+	Source string `yaml:"source" json:"Source"`
 }

@@ -134,8 +134,8 @@ func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
 func showDescription(t cli.Target, m entity.ModelDescription) shownModel {
 	return shownModel{
 		Name: m.OwnerTag.ID + "/" + m.Name, ShortName: m.Name, UUID: m.UUID, Type: m.Type, ControllerUUID: m.ControllerUUID,
-		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: m.ProviderType, Life: m.Life,
+		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: cmp.Or(m.CloudName, m.ProviderType), Life: m.Life,
 		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message},
-		AgentVersion: m.AgentVersion,
+		AgentVersion: m.Release,
 	}
 }

@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,10 +41,12 @@ type (
 	modelUser struct {
 		DisplayName string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
 		Access      string `yaml:"access" json:"access"`
+		Last        string `yaml:"last-connection" json:"last-connection"`
 	}
 	modelMachine struct {
 		InstanceID string `yaml:"instance-id,omitempty" json:"instance-id,omitempty"`
 		Status     string `yaml:"status,omitempty" json:"status,omitempty"`
+		Cores      uint64 `yaml:"cores" json:"cores"`
 	}
 )
 
@@ -85,10 +88,14 @@ func showInfo(t cli.Target, info entity.ModelInfo) shownModel {
 	d := showDescription(t, info.ModelDescription)
 	d.Users, d.Machines = map[string]modelUser{}, map[string]modelMachine{}
 	for _, u := range info.Users {
-		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access}
+		last := "never connected"
+		if u.LastConnection != nil {
+			last = u.LastConnection.UTC().Format(time.RFC3339)
+		}
+		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access, last}
 	}
 	for _, machine := range info.Machines {
-		d.Machines[machine.ID] = modelMachine{machine.InstanceID, machine.Status}
+		d.Machines[machine.ID] = modelMachine{machine.InstanceID, machine.Status, machine.Hardware.Cores}
 	}
 	return d
 }

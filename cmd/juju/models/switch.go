@@ -15,17 +15,18 @@ import (
 
 func SwitchCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
-		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL]",
+		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL|-]",
 		Aliases: []string{"env"},
 		Short:   "Select a model or a controller",
 		Long: `Select the default model or controller for commands. Without an argument, print the
 selected model. A name that is both a model on the selected controller and a controller
 selects the model. With a colon, as in prod:, it selects the controller, and the model
-that was last selected there.`,
+that was last selected there. A dash selects what was selected before the last switch.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:
-  juju switch prod:staging`,
+  juju switch prod:staging
+  juju switch -`,
 		Annotations: cli.SeeAlso("models", "whoami"),
 		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return switchTo(cmd.Context(), s, args) },
@@ -42,7 +43,7 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		current := selected(contents)
+		current := contents.Selected()
 		if current == "" {
 			return entity.WithHint(errors.New("no currently specified model"),
 				"To select one: juju switch MODEL, or juju switch CONTROLLER:")
@@ -50,7 +51,13 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 		_, err := fmt.Fprintln(s.Stdout, current)
 		return err
 	}
-	before := selected(contents)
+	before := contents.Selected()
+	if args[0] == "-" {
+		if contents.Previous == "" {
+			return entity.WithHint(errors.New("nothing was selected before"), "To select a model: juju switch MODEL")
+		}
+		args = []string{contents.Previous}
+	}
 	t, err := resolve(ctx, s, contents, args[0])
 	if err != nil {
 		return err
@@ -67,7 +74,7 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	after := selected(contents)
+	after := contents.Selected()
 	if before == after {
 		s.Note("%s (no change)", after)
 		return nil
@@ -77,18 +84,6 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 	}
 	s.Note("%s -> %s", before, after)
 	return nil
-}
-
-// selected returns the selected model as CONTROLLER:OWNER/MODEL, "" for none.
-func selected(c *store.Contents) string {
-	ctrl, ok := c.Controllers[c.Current]
-	switch {
-	case !ok:
-		return ""
-	case ctrl.Model == "":
-		return c.Current + ":"
-	}
-	return c.Current + ":" + ctrl.Model
 }
 
 // resolve returns the target of switch: a known model of the selected controller, else a controller, else a model that

@@ -14,23 +14,70 @@ import (
 
 func AddRelationCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
+		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]|URL",
 		Aliases: []string{"integrate", "relate"},
 		Short:   "Relate two services",
 		Long: `Relate two services. They need matching endpoints: one provides the interface that the
-other requires. Specify the endpoints only if more than one pair matches.`,
+other requires. Specify the endpoints only if more than one pair matches.
+
+The second can be the URL of an offer of another model, which is then consumed under the
+offer's name, as juju consume does.`,
 		Example: `  juju add-relation web store
-  juju add-relation web:store store:db`,
-		Annotations: cli.SeeAlso("destroy-relation", "deploy", "status"),
+  juju add-relation web:store store:db
+  juju add-relation web bob/shop.mysql`,
+		Annotations: cli.SeeAlso("destroy-relation", "deploy", "consume", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := endpoints(args); err != nil {
+			offer, args, err := offerIn(s, args)
+			if err == nil {
+				err = endpoints(args)
+			}
+			if err != nil {
 				return err
 			}
-			return cli.WithModel(cmd.Context(), s, func(api addRelationAPI) error { return addRelation(cmd.Context(), s, api, args) })
+			if offer != nil && s.Planning() {
+				return cli.Usagef("--dry-run does not plan relations with another model: consume the offer first")
+			}
+			ctx := cmd.Context()
+			return cli.WithModel(ctx, s, func(api addRelationAPI) error {
+				if offer != nil {
+					if err := s.Consume(ctx, api, *offer, ""); err != nil {
+						return err
+					}
+				}
+				return addRelation(ctx, s, api, args)
+			})
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
+}
+
+// offerIn returns the offer among the arguments, nil if there is none, and the arguments with the offer's name instead.
+func offerIn(s *cli.Session, args []string) (found *cli.OfferTarget, ends []string, err error) {
+	ends = slices.Clone(args)
+	for i, arg := range args {
+		if !entity.IsOfferURL(arg) {
+			continue
+		}
+		at := strings.LastIndex(arg, ".") + 1
+		name, endpoint, named := strings.Cut(arg[at:], ":")
+		_, t, err := s.ReadModelTarget()
+		if err != nil {
+			return nil, nil, err
+		}
+		o, err := s.Offer(t, arg[:at]+name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found != nil {
+			return nil, nil, cli.Usagef("only one end of a relation can be an offer of another model")
+		}
+		if found, ends[i] = &o, o.OfferURL.Offer; named {
+			ends[i] += ":" + endpoint
+		}
+	}
+	return found, ends, nil
 }
 
 // endpoints checks that the arguments are two valid endpoints.
@@ -64,5 +111,6 @@ func addRelation(ctx context.Context, s *cli.Session, api addRelationAPI, ends [
 }
 
 type addRelationAPI interface {
+	cli.ConsumeAPI
 	AddRelation(ctx context.Context, endpoints ...string) (map[string]string, error)
 }

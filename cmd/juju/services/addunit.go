@@ -2,9 +2,11 @@ package services
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 
@@ -46,12 +48,15 @@ single unit existing, unattached storage instead of new storage.`,
 	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "the existing `storage` to attach to the unit, separated by commas")
 	a.wait.Add(cmd, "until the new units are active")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
 type addUnitAPI interface {
 	AddUnits(ctx context.Context, service string, n int, placement []string, attach ...string) (
 		units, warnings []string, err error)
+	KeepForPlan()
+	PlanKept(ctx context.Context) error
 }
 
 type addUnit struct {
@@ -70,7 +75,7 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 	if a.units < 1 {
 		return cli.Usagef("--num-units must be a positive integer")
 	}
-	if err := cli.CheckMany("units", a.units, a.force); err != nil {
+	if err := a.CheckUnits(a.units, a.force); err != nil {
 		return err
 	}
 	to, err := cli.ParsePlacements(a.to)
@@ -104,11 +109,14 @@ func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []
 // those it added. If it fails, it prints how many are missing.
 func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service string, got, all int, to []string,
 	attach ...string) (added []string, err error) {
+	if s.Planning() {
+		api.KeepForPlan() // together with what else adds some of them
+	}
 	var p *cli.Progress
 	defer func() { p.Done() }()
 	for left := all - got; left > 0; left = all - got - len(added) {
 		batch := min(left, cli.UnitsAtOnce)
-		if all > batch {
+		if all > batch && !s.Planning() {
 			text := fmt.Sprintf("Adding units to service %q: %d of %d", service, got+len(added), all)
 			if p == nil {
 				p = s.Progress("%s", text)
@@ -121,6 +129,10 @@ func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service strin
 			batch, here = left, to // the controller rejects this
 		}
 		units, warnings, err := api.AddUnits(ctx, service, batch, here, attach...)
+		if errors.Is(err, client.ErrPlanned) {
+			got, to = got+batch, to[len(here):]
+			continue
+		}
 		if len(added) == 0 {
 			s.Warn(warnings...)
 		}
@@ -137,5 +149,8 @@ func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service strin
 		}
 		to = to[len(here):]
 	}
-	return added, nil
+	if s.Planning() {
+		err = api.PlanKept(ctx)
+	}
+	return added, err
 }

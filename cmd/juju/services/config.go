@@ -23,10 +23,11 @@ reset them to their defaults, like unset.`,
 		Annotations: cli.SeeAlso("get", "set", "unset", "model-config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.file, "file", "", "read settings from a YAML file")
+	cmd.Flags().StringVar(&c.file, "file", "", "read settings from a YAML file, or standard input if it is -")
 	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	c.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -56,9 +57,12 @@ func (c *config) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	values, err := cli.ParseSettings(rest)
+	values, err := c.ParseSettings(rest)
 	if err != nil {
 		return err
+	}
+	if (len(values) > 0 || c.file != "") && len(c.reset) > 0 && c.Planning() {
+		return cli.Usagef("--dry-run plans one change: settings or --reset")
 	}
 	for _, key := range c.reset {
 		if _, ok := values[key]; ok {
@@ -70,7 +74,7 @@ func (c *config) run(ctx context.Context, args []string) error {
 		if len(rest) > 0 {
 			return cli.Usagef("cannot specify --file and key=value arguments simultaneously")
 		}
-		if file, err = cli.ReadOptionFile(c.file); err != nil {
+		if file, err = c.ReadOptions(c.file); err != nil {
 			return err
 		}
 	}

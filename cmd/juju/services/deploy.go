@@ -45,7 +45,8 @@ The series of new machines is that in --series; else the model's default-series,
 charm supports it; else a series that the charm supports. The command fails if the cloud
 cannot satisfy the series or the constraints, and warns about constraints that the cloud
 ignores. The local cloud runs hooks on this host's own series; to deploy a charm that does
-not support it, use --series with --force.
+not support it, use --series with --force. A cloud without Ubuntu runs charms that support
+only Ubuntu's series on its own, with a warning.
 
 --config KEY=VALUE sets a single option, and --config KEY=@FILE reads its value from a
 file. --config FILE reads options from a YAML file, where they are below the service's
@@ -56,18 +57,25 @@ charm's name for it, POOL one of juju storage-pools, SIZE such as 10G, and COUNT
 number of instances. --attach-storage gives a single unit existing, unattached storage
 instead of new storage.
 
+--bind binds the service, or endpoints of its charm, to spaces: see juju help bind.
+
 --resource uploads a file for a resource that the charm declares; units fetch it with
 resource-get. To upload a file later: juju attach-resource.
 
-BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
-services, machines and relations. The command adds those that are missing from the model,
-and updates charms, settings, constraints, annotations and exposure that differ; it never
-removes anything. --dry-run lists the changes without making them. If a change fails, the
-command reports how many changes were made; repeat it to continue.
+BUNDLE is a YAML file, a directory or zip archive with a bundle.yaml, or - for standard
+input. It describes services, machines and relations. The command adds those that are
+missing from the model, and updates charms, settings, constraints, annotations and
+exposure that differ; it never removes anything. If a change fails, the command reports
+how many changes were made; repeat it to continue. To have the model be as the bundle
+says, and no more: juju apply.
 
 A charm in a bundle is a URL, or a path that starts with a dot and is relative to the
 bundle. Further documents in the file and --overlay files are overlays of the first
 document: their values override it, and null removes a service.
+
+A bundle can use offers of other models of the controller (saas: {NAME: {url: URL}}), and
+its relations can name them. It can offer endpoints of its services to users
+(offers: {NAME: {endpoints: […], acl: {USER: consume}}}).
 
 The machines of a bundle are new, unless its units are already in the model or
 --map-machines maps them: A=B maps the bundle's machine A to the model's machine B, and
@@ -78,11 +86,12 @@ The machines of a bundle are new, unless its units are already in the model or
   juju deploy ./web --to lxd:3
   juju deploy ./charms/store --constraints "mem=2G cores=2"
   juju deploy ./charms/store --storage data=10G --storage logs=rootfs,1G,2
+  juju deploy ./charms/web --bind "dmz db=internal"
   juju deploy ./charms/web --resource site=./site.tar.gz
   juju deploy local:jammy/store --repository ~/charms
   juju deploy ./shop/bundle.yaml --overlay ./production.yaml --dry-run
   juju deploy ./shop --map-machines existing,3=7`,
-		Annotations: cli.SeeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "storage",
+		Annotations: cli.SeeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "apply", "diff-bundle", "storage",
 			"attach-resource", "status"),
 		Args: cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,19 +104,20 @@ The machines of a bundle are new, unless its units are already in the model or
 	f.StringArrayVar(&d.to, "to", nil, "the `placements` of the units, separated by commas")
 	f.StringArrayVar(&d.config, "config", nil, "a setting as `KEY=VALUE` or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
-	f.StringVar(&d.series, "series", "", "the series of new machines")
+	cli.SeriesFlags(cmd, &d.series, "new machines")
 	f.BoolVar(&d.force, "force", false,
 		"with --series or a bundle: deploy to a series that the charm does not support or the cloud does not have; "+
 			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", limits.MaxAtOnce))
+	f.StringVar(&d.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.StringArrayVar(&d.attach, "attach-storage", nil, "the existing `storage` to attach to the unit, separated by commas")
 	f.StringArrayVar(&d.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
 	f.StringVar(&d.bundle.Repo, "repository", "", "the local repository of charms given by URL")
-	f.BoolVar(&d.bundle.Trust, "trust", false, "deploy charms that request the cloud's credential (not granted yet)")
-	f.BoolVar(&d.bundle.DryRun, "dry-run", false, "with a bundle: only list the changes")
+	f.BoolVar(&d.bundle.Trust, "trust", false, "let the charm use the cloud's credential; with a bundle, those charms that it trusts")
 	d.bundle.AddFlags(f)
 	d.wait.Add(cmd, "until the service is active")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -127,6 +137,7 @@ type deploy struct {
 	to          []string
 	config      []string
 	constraints string
+	bind        string
 	storage     []string
 	attach      []string
 	resources   []string
@@ -141,18 +152,24 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return cli.Usagef("no charm specified")
 	}
-	if bundles.IsBundle(args[0]) {
+	if !d.Embedded && bundles.IsBundle(args[0]) {
 		if len(args) > 1 {
 			return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
 		}
-		if err := d.refuse("bundle", "config", "constraints", "num-units", "series", "to"); err != nil {
+		if err := d.refuse("bundle", "bind", "config", "constraints", "num-units", "series", "base", "to"); err != nil {
 			return err
 		}
 		d.bundle.Force, d.bundle.Wait = d.force, d.wait
 		return d.bundle.Run(ctx, args[0])
 	}
-	if err := d.refuse("charm", "overlay", "map-machines", "dry-run"); err != nil {
+	if err := d.refuse("charm", "overlay", "map-machines"); err != nil {
 		return err
+	}
+	if err := d.CheckUnits(d.units, d.force); err != nil {
+		return err
+	}
+	if d.Planning() && len(d.resources) > 0 {
+		return cli.Usagef("--dry-run does not plan uploads: --resource")
 	}
 	p := d.Quickly("Reading charm %s", args[0])
 	source, err := d.find(ctx, args[0])
@@ -162,7 +179,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	}
 	if source == nil { // the charm is in the model
 		return cli.WithModel(ctx, d.Session, func(api deployAPI) error {
-			if source, err = charms.FromModel(ctx, api, args[0]); err != nil {
+			if source, err = charms.FromModel(ctx, d.Session, api, args[0]); err != nil {
 				return err
 			}
 			return d.service(ctx, source, args, func(do func(deployAPI) error) error { return do(api) })
@@ -188,14 +205,28 @@ func (d *deploy) refuse(what string, flags ...string) error {
 
 // find reads the charm given by an argument. It returns nil if it is a charm of the model.
 func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
-	if _, err := os.Stat(arg); err == nil || charms.IsPath(arg) {
+	isPath := charms.IsPath(arg) || arg == cli.StandardInput
+	if !isPath && !d.Embedded {
+		_, err := os.Stat(arg)
+		isPath = err == nil
+	}
+	if isPath {
+		if err := d.CheckFile(arg); err != nil {
+			return nil, err
+		}
 		return charms.Read(ctx, arg)
+	}
+	if err := d.CheckFile(d.bundle.Repo); err != nil {
+		return nil, err
 	}
 	repo := charms.RepositoryOf(d.Session, d.bundle.Repo)
 	u, err := charm.ParseURL(arg)
 	switch {
 	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
 		return nil, nil
+	case d.Embedded:
+		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: the controller runs this command, and has only charms of the model", arg),
+			charms.OfModel, "deploy")
 	case repo == "":
 		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
 			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
@@ -233,7 +264,7 @@ func (d *deploy) service(
 	if err := d.settings(&request, source.Charm.Config); err != nil {
 		return err
 	}
-	files, err := charms.OpenResources(d.resources)
+	files, err := charms.OpenResources(d.Session, d.resources)
 	if err != nil {
 		return err
 	}
@@ -256,6 +287,9 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	}
 	if r.Constraints, err = constraints.Parse(d.constraints); err != nil {
 		return r, cli.Usage(err)
+	}
+	if r.Bindings, err = cli.ParseBindings([]string{d.bind}); err != nil {
+		return r, err
 	}
 	if r.Storage, err = entity.ParseStorage(d.storage, true); err != nil {
 		return r, cli.Usage(err)
@@ -283,10 +317,7 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	case d.series != "" && !charm.IsValidSeries(d.series):
 		return r, cli.Usage(entity.InvalidSeries(d.series))
 	}
-	if len(r.Placement) > r.Units {
-		return r, nil // the controller rejects this
-	}
-	return r, cli.CheckMany("units", d.units, d.force)
+	return r, nil
 }
 
 // settings adds the values of --config to the request. It checks them against the charm, because the controller would
@@ -303,8 +334,11 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 	if len(files) > 1 {
 		return cli.Usagef("only a single config YAML file can be specified, got %d", len(files))
 	}
-	if r.Config, err = cli.ParseSettings(pairs); err != nil {
+	if r.Config, err = d.ParseSettings(pairs); err != nil {
 		return err
+	}
+	if d.bundle.Trust {
+		r.Config[charm.Trust] = "true"
 	}
 	hint := func(err error) error {
 		if err == nil {
@@ -314,11 +348,11 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 			"The charm's config.yaml lists its options.")
 	}
 	if len(files) == 1 {
-		if r.ConfigYAML, err = cli.ReadOptionFile(files[0]); err != nil {
+		if r.ConfigYAML, err = d.ReadOptions(files[0]); err != nil {
 			return err
 		}
 	}
-	_, err = config.ParseSettings(r.Service, r.Config, r.ConfigYAML)
+	_, err = config.ForService().ParseSettings(r.Service, r.Config, r.ConfigYAML)
 	return hint(err)
 }
 
@@ -366,15 +400,15 @@ func (d *deploy) deploy(
 		r.Units = min(all, cli.UnitsAtOnce)
 		r.Placement = to[:min(len(to), r.Units)]
 	}
+	if d.Planning() {
+		api.KeepForPlan()
+	}
 	warnings, err := api.Deploy(ctx, r)
 	p.Done()
-	if err != nil {
+	if err != nil && !errors.Is(err, client.ErrPlanned) {
 		return err
 	}
 	d.Warn(slices.Concat(source.Mended, warnings)...)
-	if d.bundle.Trust {
-		d.Warn("--trust has no effect yet: charms get no credential of the cloud")
-	}
 	if _, err := addUnits(ctx, d.Session, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {
 		return err
 	}

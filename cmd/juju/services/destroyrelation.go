@@ -50,6 +50,7 @@ ID, which status shows in its yaml and json formats.`,
 	awaits.Add(cmd, "until it is removed")
 	flags.Add(cmd)
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

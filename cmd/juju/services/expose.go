@@ -2,21 +2,31 @@ package services
 
 import (
 	"context"
-
-	"juju/cmd/juju/cli"
+	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/state/entity"
 )
 
 func ExposeCommand(s *cli.Session) *cobra.Command {
-	return onService(s, &cobra.Command{
+	var endpoints []string
+	var to entity.ExposedTo
+	cmd := onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
 		Short: "Allow access from outside to a service's ports",
-		Long: `Allow access from outside to the ports that the units of a service open. From outside, a
-machine can be reached only at these ports, at the SSH port (22/tcp) and by ICMP. On the
-cloud lxd, outside is the LXD host and everything beyond it; machines on the same network
-can reach all of each other's ports, and hosts that were added to the model (juju
-add-machine ssh:HOST) can reach all ports of its machines.
+		Long: `Allow access from outside to the ports that the units of a service open: to everyone, or
+with --to-cidrs and --to-spaces to some networks. A charm may open ports for single
+endpoints. With --endpoints, only ports are exposed that are open for one of these
+endpoints, or for all; what else is exposed stays so. To expose endpoints again replaces
+what they were exposed to. Endpoints with settings of their own are not exposed by
+those for all endpoints; a port that is open for all endpoints is exposed by both.
+
+From outside, a machine can be reached only at these ports, at the SSH port (22/tcp) and
+by ICMP. On the cloud lxd, outside is the LXD host and everything beyond it; machines on
+the same network can reach all of each other's ports, and hosts that were added to the
+model (juju add-machine ssh:HOST) can reach all ports of its machines.
 
 On an added host, the only ports that are closed are those opened by units of services
 that are not exposed, and never an SSH port; all other ports are left as configured by its
@@ -28,13 +38,30 @@ uninstalled.
 A warning says where this is not supported and all ports are reachable: on the cloud
 local, on a network that LXD does not manage, on a host without the command nft, and in a
 model created with firewall-mode=none.`,
-		Example:     `  juju expose web`,
+		Example: `  juju expose web
+  juju expose web --to-cidrs 10.0.0.0/8,2001:db8::/32
+  juju expose web --endpoints admin --to-cidrs 192.0.2.0/24`,
 		Annotations: cli.SeeAlso("unexpose", "status", "model-config"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
-		warnings, err := api.Expose(cmd.Context(), service)
+		if err := to.Check(); err != nil {
+			return fmt.Errorf("cannot expose %s: %w", service, err)
+		}
+		exposed := entity.ExposedEndpoints{}
+		for _, name := range endpoints {
+			exposed[name] = to
+		}
+		if len(endpoints) == 0 && len(to.CIDRs)+len(to.Spaces) > 0 {
+			exposed[entity.AllEndpoints] = to
+		}
+		warnings, err := api.Expose(cmd.Context(), service, exposed)
 		s.Warn(warnings...)
 		return err
 	})
+	flags := cmd.Flags()
+	flags.StringSliceVar(&endpoints, "endpoints", nil, "`endpoints` to expose, separated by commas; all by default")
+	flags.StringSliceVar(&to.CIDRs, "to-cidrs", nil, "`networks` that have access, separated by commas; all by default")
+	flags.StringSliceVar(&to.Spaces, "to-spaces", nil, "`spaces` that have access, separated by commas")
+	return cmd
 }
 
 // onService completes a command whose argument is a service.
@@ -46,10 +73,11 @@ func onService(s *cli.Session, cmd *cobra.Command, do func(*cobra.Command, expos
 		return cli.WithModel(cmd.Context(), s, func(api exposeAPI) error { return do(cmd, api, args[0]) })
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
 type exposeAPI interface {
-	Expose(ctx context.Context, service string) (warnings []string, err error)
-	Unexpose(ctx context.Context, service string) error
+	Expose(ctx context.Context, service string, endpoints entity.ExposedEndpoints) (warnings []string, err error)
+	Unexpose(ctx context.Context, service string, endpoints ...string) error
 }

@@ -3,8 +3,6 @@ package services
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +62,9 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 	}
 	for _, key := range keys {
 		option, ok := config.Settings[key]
+		if own, is := config.Own[key]; is {
+			option, ok = own, true
+		}
 		if !ok {
 			//lint:ignore ST1005 Juju's words
 			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
@@ -88,6 +89,7 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 type (
 	serviceConfig struct {
 		Application string                  `yaml:"application" json:"application"`
+		Own         map[string]serviceValue `yaml:"application-config,omitempty" json:"application-config,omitempty"`
 		Charm       string                  `yaml:"charm" json:"charm"`
 		Settings    map[string]serviceValue `yaml:"settings" json:"settings"`
 	}
@@ -101,10 +103,13 @@ type (
 )
 
 func shownConfig(config client.ServiceConfig) serviceConfig {
-	shown := serviceConfig{config.Service, config.Charm, map[string]serviceValue{}}
-	for _, key := range slices.Sorted(maps.Keys(config.Settings)) {
-		o := config.Settings[key]
-		shown.Settings[key] = serviceValue{o.Default, o.Description, o.Source, o.Type, o.Value}
+	return serviceConfig{config.Service, shownSettings(config.Own), config.Charm, shownSettings(config.Settings)}
+}
+
+func shownSettings(settings map[string]entity.ConfigSetting) map[string]serviceValue {
+	shown := map[string]serviceValue{}
+	for key, o := range settings {
+		shown[key] = serviceValue{o.Default, o.Description, o.Source, o.Type, o.Value}
 	}
 	return shown
 }

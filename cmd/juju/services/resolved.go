@@ -39,6 +39,7 @@ which the cloud could not start an instance, with --constraints replacing their 
 	cmd.Flags().BoolVar(&r.all, "all", false, "resolve all units with a failed hook")
 	r.machines.Flags(cmd)
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -60,6 +61,8 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 		switch {
 		case r.all:
 			return cli.Usagef("--all takes no machines")
+		case r.Planning():
+			return cli.Usagef("--dry-run is for units")
 		case r.noRetry || r.retry:
 			return cli.Usagef("--retry and --no-retry are for units")
 		case slices.ContainsFunc(args, entity.IsValidUnit):
@@ -104,10 +107,7 @@ func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string)
 		return err
 	}
 	r.noteUpgrades(m, names)
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return cli.Bulk("units", "resolved", errs)
+	return cli.OneOrBulk("units", "resolved", errs)
 }
 
 // noteUpgrades lists the resolved units, by default all, that rerun a hook of their old charm before an upgrade. m is

@@ -27,9 +27,10 @@ service's name.`,
 		Annotations: cli.SeeAlso("get", "unset", "config"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&c.file, "config", "", "read settings from a YAML file")
+	cmd.Flags().StringVar(&c.file, "config", "", "read settings from a YAML file, or standard input if it is -")
 	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "reset the named settings to the charm's defaults")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -62,13 +63,13 @@ func (c *set) run(ctx context.Context, args []string) error {
 	case c.file == "" && len(rest) == 0:
 		return cli.Usagef("no settings specified")
 	}
-	values, err := cli.ParseSettings(rest)
+	values, err := c.ParseSettings(rest)
 	if err != nil {
 		return err
 	}
 	file := ""
 	if c.file != "" {
-		if file, err = cli.ReadOptionFile(c.file); err != nil {
+		if file, err = c.ReadOptions(c.file); err != nil {
 			return err
 		}
 		if strings.TrimSpace(file) == "" {

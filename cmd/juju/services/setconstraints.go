@@ -53,6 +53,7 @@ The keys and their values:
 	cmd.Flags().StringVar(&service, "application", "", "")
 	cmd.Flags().Lookup("application").Hidden = true
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -85,6 +86,7 @@ The keys and their values:
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

@@ -45,6 +45,7 @@ keeps the units.`,
 	}
 	cli.ManyFlag(cmd, &force, "units")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

@@ -27,5 +27,6 @@ default.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

@@ -1,9 +1,11 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -32,48 +34,63 @@ import (
 // sshUser is the default user.
 const sshUser = install.User
 
-// sshDir returns the directory with the SSH keys for a controller's machines: this client's key, if it created the
-// controller, and the machines' host keys.
+// sshDir returns the directory with the host keys of a controller's machines.
 func sshDir(st *store.Store, controller string) string {
-	return filepath.Join(st.Dir(), "ssh", controller)
+	return filepath.Join(keysDir(st), controller)
 }
 
-// clientKeyName is the file in sshDir with this client's private key; the public one is in NAME.pub.
-const clientKeyName = "juju_id_ed25519"
+func keysDir(st *store.Store) string { return filepath.Join(st.Dir(), "ssh") }
 
-// clientKey returns this client's public key for a controller, and creates the key pair if necessary.
-func clientKey(st *store.Store, controller string) (string, error) {
-	path := filepath.Join(sshDir(st, controller), clientKeyName)
+// clientKey is the file with this client's private key; the public one is in NAME.pub. Others that read the store, such as
+// libjuju, know it by this name, and that it is an RSA key.
+func clientKey(st *store.Store) string { return filepath.Join(keysDir(st), "juju_id_rsa") }
+
+// keyBits is the size of the key.
+const keyBits = 3072
+
+// MakeKey returns this client's public key, and makes the key pair if there is none. Others that read the store need it even
+// if no cloud does.
+func MakeKey(ctx context.Context, st *store.Store) (line string, err error) {
+	path := clientKey(st)
 	text, err := os.ReadFile(path + ".pub")
-	if err == nil {
-		return strings.TrimSpace(string(text)), nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return "", err
-	}
-	block, err := ssh.MarshalPrivateKey(private, "juju-client-key")
-	if err != nil {
-		return "", err
-	}
-	sshPublic, err := ssh.NewPublicKey(public)
-	if err != nil {
-		return "", err
-	}
-	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(sshPublic))) + " juju-client-key"
-	err = os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = atomicfile.WriteFile(path, pem.EncodeToMemory(block), 0o600)
-	}
-	if err == nil {
-		err = atomicfile.WriteFile(path+".pub", []byte(line+"\n"), 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Of several commands only one makes it.
+		err = st.Update(ctx, func(*store.Contents) (err error) {
+			text, err = makeKey(path)
+			return err
+		})
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot make an SSH key: %w", err)
 	}
-	return line, nil
+	return strings.TrimSpace(string(text)), nil
+}
+
+// makeKey makes what is missing of the key pair, and returns the public key. The public one is written last.
+func makeKey(path string) (public []byte, err error) {
+	if public, err = os.ReadFile(path + ".pub"); err == nil {
+		return public, nil // made meanwhile
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		var key *rsa.PrivateKey
+		if key, err = rsa.GenerateKey(rand.Reader, keyBits); err != nil {
+			return nil, err
+		}
+		text = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = atomicfile.WriteFile(path, text, 0o600)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	signer, err := ssh.ParsePrivateKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	public = append(bytes.TrimSpace(ssh.MarshalAuthorizedKey(signer.PublicKey())), " juju-client-key\n"...)
+	return public, atomicfile.WriteFile(path+".pub", public, 0o600)
 }
 
 // ownKeys are the file names of the user's private keys in ~/.ssh; the public ones are in NAME.pub.
@@ -91,14 +108,10 @@ func UserKeys(s *cli.Session) sshhost.Keys {
 }
 
 // authorizedKeys returns the given keys for a new model, with this client's key and the user's own added.
-func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (string, error) {
+func authorizedKeys(s *cli.Session, line, given string) (string, error) {
 	all, err := sshkey.ParseAll(given)
 	if err != nil {
 		return "", cli.Usage(fmt.Errorf("%s: %w", modelconfig.AuthorizedKeys, err))
-	}
-	line, err := clientKey(st, controller)
-	if err != nil {
-		return "", err
 	}
 	text := line
 	for _, name := range ownKeys {
@@ -122,11 +135,15 @@ func authorizedKeys(s *cli.Session, st *store.Store, controller, given string) (
 
 // WithKeys adds its creator's SSH keys to the settings of a new model, if the machines of the controller's cloud accept
 // keys.
-func WithKeys(s *cli.Session, st *store.Store, cloud, controller string, config map[string]string) (map[string]string, error) {
+func WithKeys(ctx context.Context, s *cli.Session, st *store.Store, cloud string, config map[string]string) (map[string]string, error) {
 	if !clouds.Of(cloud).TakesKeys() {
 		return config, nil
 	}
-	keys, err := authorizedKeys(s, st, controller, config[modelconfig.AuthorizedKeys])
+	line, err := MakeKey(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := authorizedKeys(s, line, config[modelconfig.AuthorizedKeys])
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +155,19 @@ func WithKeys(s *cli.Session, st *store.Store, cloud, controller string, config 
 	return config, nil
 }
 
-// Forget removes the SSH keys for a controller's machines.
+// Forget removes the host keys of a controller's machines, and this client's key with the last controller.
 func Forget(st *store.Store, controller string) error {
 	if err := os.RemoveAll(sshDir(st, controller)); err != nil {
 		return err
 	}
-	_ = os.Remove(filepath.Join(st.Dir(), "ssh")) // if it was the last
-	return nil
+	c, err := st.Read()
+	if err != nil {
+		return err
+	}
+	if delete(c.Controllers, controller); len(c.Controllers) > 0 {
+		return nil
+	}
+	return os.RemoveAll(keysDir(st))
 }
 
 // A remote is a machine that is reachable by SSH.
@@ -208,6 +231,12 @@ func remoteOf(status *entity.ModelStatus, target string) (r remote, machine stri
 			"Wait until its agent has started: juju status %s", machine)
 	}
 	return remote{Host: sshhost.Host{User: user, Name: m.Addresses[0], Port: sshhost.DefaultPort}}, machine, nil
+}
+
+// HostOf returns the host of a manual machine, with the user who added it.
+func HostOf(m entity.MachineStatus) (sshhost.Host, error) {
+	r, err := manualHost(m)
+	return r.Host, err
 }
 
 // manualHost returns the host of a manual machine, as given by the user who added it.
@@ -285,7 +314,7 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 	} else {
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
-	if key := filepath.Join(sshDir(st, t.Name), clientKeyName); anyOwn && isFile(key) {
+	if key := clientKey(st); anyOwn && isFile(key) {
 		options = append(options, "-i", key)
 	}
 	for _, key := range own.Defaults { // ssh does not try these if another key is given

@@ -80,6 +80,14 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
+// Tell runs the script that tells the agents on the host where the controller is.
+func (c *Conn) Tell(ctx context.Context, script string) error {
+	if _, err := c.run(ctx, probeTimeout, script); err != nil {
+		return fmt.Errorf("cannot tell the agents on %s where the controller is: %w", c.host, err)
+	}
+	return nil
+}
+
 // Install runs the script that installs an agent on the host, and returns its warnings. If the script fails, it has
 // undone its changes, unless the error says otherwise.
 func (c *Conn) Install(ctx context.Context, script string) (warnings []string, err error) {

@@ -27,11 +27,13 @@ func DebugLogCommand(s *cli.Session) *cobra.Command {
 
 Filter lines by agent, module and level. An agent is given by its unit or machine, or as
 it appears in the log; a trailing * matches anything. A module includes the modules below
-it. A line must match one of the values of each flag that is given.`,
+it. A line must match one of the values of each flag that is given. --format json prints
+an object for each, on one line.`,
 		Example: `  juju debug-log
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
-  juju debug-log -x machine-0 --include-module unit`,
+  juju debug-log -x machine-0 --include-module unit
+  juju debug-log --format json --no-tail`,
 		Annotations: cli.SeeAlso("status", "show-status-log", "explain"),
 		Args:        cli.AtMost(0),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
@@ -51,6 +53,7 @@ it. A line must match one of the values of each flag that is given.`,
 	f.BoolVar(&d.utc, "utc", false, "show times in UTC")
 	f.BoolVar(&d.date, "date", false, "also show dates")
 	f.BoolVar(&d.ms, "ms", false, "also show milliseconds")
+	cli.FormatFlag(cmd, &d.format, "text", "text", "json")
 	f.BoolVar(&d.location, "location", false, "also show source files and lines")
 	s.ModelFlag(cmd)
 	return cmd
@@ -68,6 +71,7 @@ type debugLog struct {
 	query                   client.LogQuery
 	noTail, tail, retry     bool
 	utc, date, ms, location bool
+	format                  string
 	noted                   bool // noteAbsent has run
 }
 
@@ -77,6 +81,9 @@ const retryPause = time.Second
 func (d *debugLog) run(ctx context.Context) error {
 	if d.tail && d.noTail {
 		return cli.Usagef("setting --tail and --no-tail not valid")
+	}
+	if d.format != "text" && d.format != "json" {
+		return cli.Usage(entity.WithHint(fmt.Errorf("unknown format %q", d.format), "Valid formats: text, json"))
 	}
 	if d.query.Backlog < 0 || d.query.Limit < 0 {
 		return cli.Usagef("--lines and --limit must not be negative")
@@ -128,9 +135,28 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 		return err
 	}
 	return api.DebugLog(ctx, d.query, func(m debuglog.Message) error {
-		_, err := fmt.Fprintln(d.Stdout, d.line(m))
+		line := d.line(m)
+		if d.format == "json" {
+			text, err := display.JSON(loggedLine{m.Timestamp.UTC().Format(time.RFC3339Nano), m.Entity, m.Severity, m.Module,
+				m.Location, m.Message})
+			if err != nil {
+				return err
+			}
+			line = strings.TrimSuffix(string(text), "\n")
+		}
+		_, err := fmt.Fprintln(d.Stdout, line)
 		return err
 	})
+}
+
+// A loggedLine is the JSON form of an entry of the log, with Juju's keys.
+type loggedLine struct {
+	Timestamp string `json:"timestamp"`
+	Entity    string `json:"entity"`
+	Level     string `json:"level"`
+	Module    string `json:"module"`
+	Location  string `json:"location"`
+	Message   string `json:"message"`
 }
 
 // noteAbsent reports, once, which entities in --include and --exclude are not in the model. That is not an error, since

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/charm/safeyaml"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -91,12 +92,12 @@ func (m mapping) MarshalYAML() (any, error) {
 
 // document returns the content of the YAML and JSON formats.
 func document(m *entity.ModelStatus, o Options) mapping {
-	d := writer{o.Location}
+	d := writer{location: o.Location, relations: m.Relations}
 	model := mapping{}.
 		always("name", m.Model.Name).
 		always("type", "iaas").
 		always("controller", o.Controller).
-		always("cloud", m.Model.Cloud).
+		always("cloud", m.Model.ShownCloud()).
 		with("version", m.Model.Version).
 		with("uuid", m.Model.UUID).
 		always("model-status", d.status(m.Model.Status))
@@ -104,6 +105,17 @@ func document(m *entity.ModelStatus, o Options) mapping {
 	applications := mapping{}
 	for _, s := range m.Services {
 		applications = applications.always(s.Name, d.service(s))
+	}
+	remotes := mapping{}
+	for _, r := range m.Remotes {
+		one := d.life(mapping{}.always("url", r.URL).always("endpoints", endpoints(r.Endpoints)), r.Life).always("application-status", d.status(r.Status))
+		remotes = remotes.always(r.Name, one.with("relations", d.relationsOf(r.Name)))
+	}
+	offers := mapping{}
+	for _, o := range m.Offers {
+		one := d.life(mapping{}.always("application", o.Service).always("charm", o.CharmURL), o.Life)
+		offers = offers.always(o.Name, one.always("active-connected-count", o.Active).always("total-connected-count", o.Total).
+			always("endpoints", endpoints(o.Endpoints)))
 	}
 	relations := mapping{}
 	for _, r := range m.Relations {
@@ -113,13 +125,23 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("model", model).
 		always("machines", d.machines(m.Machines)).
 		always("applications", applications).
+		with("application-endpoints", remotes).
+		with("offers", offers).
 		with("relations", relations).
-		always("controller", mapping{{"timestamp", m.At.In(o.Location).Format(clockFormat)}})
+		always("controller", mapping{{"timestamp", display.TimeIn(m.At.In(o.Location), clockFormat)}})
+}
+
+func endpoints(list []entity.RemoteEndpoint) mapping {
+	all := mapping{}
+	for _, e := range list {
+		all = all.always(e.Name, mapping{{"interface", e.Interface}, {"role", e.Role}})
+	}
+	return all
 }
 
 // machinesDocument returns the content of the YAML and JSON formats of machines.
 func machinesDocument(m *entity.ModelStatus, o Options) mapping {
-	return mapping{}.always("model", m.Model.Name).always("machines", writer{o.Location}.machines(m.Machines))
+	return mapping{}.always("model", m.Model.Name).always("machines", writer{location: o.Location}.machines(m.Machines))
 }
 
 // The layouts of times.
@@ -128,12 +150,15 @@ const (
 	sinceFormat = "02 Jan 2006 15:04:05Z07:00"
 )
 
-type writer struct{ location *time.Location }
+type writer struct {
+	location  *time.Location
+	relations []entity.RelationStatus
+}
 
 func (d writer) status(s entity.Status) mapping {
 	m := mapping{}.always("current", string(s.Status)).with("message", s.Message).with("reason", s.Cause())
 	if !s.Since.IsZero() {
-		m = m.always("since", s.Since.In(d.location).Format(sinceFormat))
+		m = m.always("since", display.TimeIn(s.Since.In(d.location), sinceFormat))
 	}
 	return m
 }
@@ -187,18 +212,62 @@ func (d writer) service(s entity.ServiceStatus) mapping {
 	if n, err := strconv.Atoi(revision); err == nil {
 		one = one.always("charm-rev", n)
 	}
-	one = one.with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
-	one = d.life(one, s.Life).always("application-status", d.status(s.Status))
-	relations := mapping{}
-	for _, endpoint := range naturally(s.Relations) {
-		relations = relations.with(endpoint, s.Relations[endpoint])
+	one = one.always("charm-origin", "local"). // there is no charm store
+							with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
+	if !s.Endpoints.IsPlain() {
+		one = one.always("exposed-endpoints", s.Endpoints)
 	}
+	one = d.life(one, s.Life).always("application-status", d.status(s.Status))
 	return one.
-		with("relations", relations).
+		with("relations", d.relationsOf(s.Name)).
 		with("subordinate-to", s.SubordinateTo).
 		with("min-units", s.MinUnits).
+		with("rollout", d.rollout(s.Rollout)).
 		with("units", d.units(s.Units)).
-		with("version", s.WorkloadVersion)
+		with("version", s.WorkloadVersion).
+		with("endpoint-bindings", bindings(s.Bindings))
+}
+
+// bindings returns the spaces to which a service is bound, by endpoint; the default first.
+func bindings(spaces map[string]string) (all mapping) {
+	for _, endpoint := range slices.Sorted(maps.Keys(spaces)) {
+		all = all.always(endpoint, spaces[endpoint])
+	}
+	return all
+}
+
+// rollout returns an upgrade in batches; nothing for nil.
+func (d writer) rollout(r *entity.Rollout) mapping {
+	if r == nil {
+		return nil
+	}
+	state, former := "running", "former-charm"
+	if r.Stopped != "" {
+		state = "stopped"
+	}
+	if r.Reverts {
+		former = "reverts"
+	}
+	return mapping{}.always("current", state).always(former, r.Former).with("message", r.Stopped).always("batch", r.Batch).
+		always("health-timeout", r.Timeout.String()).always("since", display.TimeIn(r.Since.In(d.location), sinceFormat))
+}
+
+// relationsOf returns a service's relations by endpoint, in Juju's form.
+func (d writer) relationsOf(service string) mapping {
+	by := map[string][]any{}
+	for _, r := range d.relations {
+		for i, own := range r.Endpoints {
+			if own.Service == service {
+				other := r.Endpoints[len(r.Endpoints)-1-i] // itself among peers
+				by[own.Name] = append(by[own.Name], mapping{{"related-application", other.Service}, {"interface", r.Interface}, {"scope", r.Scope}})
+			}
+		}
+	}
+	all := mapping{}
+	for _, endpoint := range naturally(by) {
+		all = all.always(endpoint, by[endpoint])
+	}
+	return all
 }
 
 func (d writer) units(units []entity.UnitStatus) mapping {

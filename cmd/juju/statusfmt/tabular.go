@@ -12,7 +12,7 @@ import (
 
 // Tabular writes a table for each kind of entity in the model.
 func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
-	tables := []*table{modelTable(m, o), serviceTable(m), unitTable(m), machineTable(m)}
+	tables := []*table{modelTable(m, o), remoteTable(m, o), serviceTable(m), unitTable(m), machineTable(m), offerTable(m)}
 	if o.Relations {
 		tables = append(tables, relationTable(m))
 	}
@@ -46,12 +46,12 @@ func History(w io.Writer, past []entity.PastStatus, o Options) error {
 }
 
 // IsEmpty reports whether the model has nothing to show.
-func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services) == 0 && len(m.Machines) == 0 }
+func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services)+len(m.Machines)+len(m.Remotes) == 0 }
 
 func modelTable(m *entity.ModelStatus, o Options) *table {
 	t := &table{}
 	head := plain("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
-	row := plain(m.Model.Name, o.Controller, m.Model.Cloud, m.Model.Version, m.At.In(o.Location).Format(clockFormat))
+	row := plain(m.Model.Name, o.Controller, m.Model.ShownCloud(), m.Model.Version, m.At.In(o.Location).Format(clockFormat))
 	if note := message(m.Model.Life, m.Model.Status); note != "" {
 		head, row = append(head, cell{text: "Notes"}), append(row, cell{text: note})
 	}
@@ -68,10 +68,46 @@ func message(life entity.Life, s entity.Status) string {
 	return strings.TrimSpace("(" + life.String() + ") " + s.Message)
 }
 
+func remoteTable(m *entity.ModelStatus, o Options) *table {
+	t := &table{}
+	t.add(plain("SAAS", "Status", "Store", "URL")...)
+	for _, r := range m.Remotes {
+		store, url, other := strings.Cut(r.URL, ":")
+		if !other {
+			store, url = o.Controller, r.URL
+		}
+		t.add(cell{text: r.Name}, statusCell(r.Status), cell{text: store}, cell{text: url})
+	}
+	return t
+}
+
+func offerTable(m *entity.ModelStatus) *table {
+	t := &table{right: map[int]bool{3: true}}
+	t.add(plain("Offer", "Application", "Charm", "Rev", "Connected", "Endpoint", "Interface", "Role")...)
+	for _, o := range m.Offers {
+		name, revision := charmName(o.CharmURL)
+		row := plain(o.Name, o.Service, name, revision, strconv.Itoa(o.Active)+"/"+strconv.Itoa(o.Total))
+		for i, e := range o.Endpoints {
+			if i > 0 {
+				row = plain("", "", "", "", "")
+			}
+			t.add(append(row, plain(e.Name, e.Interface, e.Role)...)...)
+		}
+	}
+	return t
+}
+
 func serviceTable(m *entity.ModelStatus) *table {
-	scale := map[string]int{}
+	scale, held := map[string]int{}, map[string]int{} // and those that have another charm than the service
+	waits := map[string]string{}                      // the first unit that holds up an upgrade in batches
 	for _, u := range allUnits(m) {
+		if why := holdsUp(u); why != "" && waits[entity.UnitService(u.Name)] == "" {
+			waits[entity.UnitService(u.Name)] = u.Name + ", which is " + why
+		}
 		scale[entity.UnitService(u.Name)]++
+		if u.CharmURL != "" {
+			held[entity.UnitService(u.Name)]++
+		}
 	}
 	t := &table{right: map[int]bool{3: true, 6: true}}
 	t.add(plain("App", "Version", "Status", "Scale", "Charm", "Channel", "Rev", "Exposed", "Message")...)
@@ -81,15 +117,52 @@ func serviceTable(m *entity.ModelStatus) *table {
 		if s.Exposed {
 			exposed = "yes"
 		}
+		said := s.Status
+		if r := s.Rollout; r != nil && r.Stopped == "" {
+			said.Message = fmt.Sprintf("upgrading %d at a time: %d of %d", r.Batch, scale[s.Name]-held[s.Name], scale[s.Name])
+			if waits[s.Name] != "" {
+				said.Message += "; waits for " + waits[s.Name]
+			}
+		}
 		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, "", revision, exposed,
-			message(s.Life, s.Status))
+			message(s.Life, said))
 		row[2] = statusCell(s.Status)
 		t.add(row...)
 	}
 	return t
 }
 
+// holdsUp says why a unit that has had its turn holds up an upgrade in batches; "" if it does not, or will not for long.
+func holdsUp(u entity.UnitStatus) string {
+	switch {
+	case !u.Turned || u.Life != entity.Alive:
+		return ""
+	case u.Workload.Status == entity.StatusError:
+		return "in error"
+	case u.Agent.Status == entity.StatusLost:
+		return "lost"
+	}
+	return ""
+}
+
+// upgradeOf says what becomes of the upgrade of a unit in error.
+func upgradeOf(u entity.UnitStatus, s entity.ServiceStatus) string {
+	switch {
+	case u.CharmURL == "":
+		return ""
+	case s.Rollout != nil && !u.Turned && s.Rollout.Stopped != "":
+		return "; keeps its charm: the upgrade has stopped"
+	case s.Rollout != nil && !u.Turned:
+		return "; keeps its charm until its turn"
+	}
+	return "; upgrade pending: see juju explain " + u.Name
+}
+
 func unitTable(m *entity.ModelStatus) *table {
+	services := map[string]entity.ServiceStatus{}
+	for _, s := range m.Services {
+		services[s.Name] = s
+	}
 	t := &table{}
 	t.add(plain("Unit", "Workload", "Agent", "Machine", "Public address", "Ports", "Message")...)
 	for _, s := range m.Services {
@@ -104,8 +177,8 @@ func unitTable(m *entity.ModelStatus) *table {
 			}
 			said := u.Workload
 			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Explained())
-			if said.Status == entity.StatusError && u.CharmURL != "" {
-				said.Message += "; upgrade pending: see juju explain " + u.Name
+			if said.Status == entity.StatusError {
+				said.Message += upgradeOf(u, services[entity.UnitService(u.Name)])
 			}
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
 				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})

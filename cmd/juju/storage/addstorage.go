@@ -1,9 +1,6 @@
 package storage
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
@@ -34,19 +31,15 @@ hook STORE-storage-attached for each instance.`,
 			}
 			ctx, unit := cmd.Context(), args[0]
 			return cli.WithModel(ctx, s, func(api storageAPI) error {
-				for _, store := range slices.Sorted(maps.Keys(stores)) {
-					ids, err := api.AddStorage(ctx, unit, store, stores[store])
-					if err != nil {
-						return err
-					}
-					for _, id := range ids {
-						s.Note("added storage %s to %s", id, unit)
-					}
+				ids, err := api.AddStorage(ctx, unit, stores)
+				for _, id := range ids {
+					s.Note("added storage %s to %s", id, unit)
 				}
-				return nil
+				return err
 			})
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

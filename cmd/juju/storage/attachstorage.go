@@ -36,5 +36,6 @@ a store of that name that allows another instance.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

@@ -37,5 +37,6 @@ With --force, the storage is detached after --timeout whatever the unit's agent 
 	}
 	flags.AddForce(cmd, "detach it after --timeout, whatever the unit does")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

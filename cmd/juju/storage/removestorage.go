@@ -61,6 +61,7 @@ the controller with --destroy-storage destroys it; "juju explain STORAGE" says s
 	flags.AddForce(cmd, "also remove attached storage; detach it after --timeout, whatever the unit does")
 	cmd.Flags().BoolVar(&keep, "no-destroy", false, "keep the data")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

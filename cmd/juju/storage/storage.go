@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )
@@ -21,7 +21,7 @@ type ListAPI interface {
 type storageAPI interface {
 	ListAPI
 	ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error)
-	AddStorage(ctx context.Context, unit, store string, constraints entity.StorageConstraints) ([]string, error)
+	AddStorage(ctx context.Context, unit string, stores map[string]entity.StorageConstraints) ([]string, error)
 	AttachStorage(ctx context.Context, unit string, ids ...string) ([]error, error)
 	DetachStorage(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	RemoveStorage(ctx context.Context, how entity.Destruction, release bool, ids ...string) ([]error, error)
@@ -92,9 +92,9 @@ type (
 		Attachments *storageAttachments `yaml:"attachments,omitempty" json:"attachments,omitempty"`
 	}
 	storageWord struct {
-		Current string `yaml:"current" json:"current"`
-		Message string `yaml:"message,omitempty" json:"message,omitempty"`
-		Since   string `yaml:"since,omitempty" json:"since,omitempty"`
+		Current string       `yaml:"current" json:"current"`
+		Message string       `yaml:"message,omitempty" json:"message,omitempty"`
+		Since   display.Time `yaml:"since,omitempty" json:"since,omitzero"`
 	}
 	storageAttachments struct {
 		Units map[string]storageAttachment `yaml:"units" json:"units"`
@@ -111,10 +111,8 @@ func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
 	for _, one := range all {
 		entry := storageEntry{Kind: entity.StorageKind, Pool: one.Pool, Size: one.Size, Life: one.Life.String(),
 			Persistent: one.Persistent,
-			Status:     storageWord{Current: string(one.Status.Status), Message: one.Status.Message}}
-		if since := one.Status.Since; !since.IsZero() {
-			entry.Status.Since = since.In(time.Local).Format("02 Jan 2006 15:04:05Z07:00")
-		}
+			Status: storageWord{Current: string(one.Status.Status), Message: one.Status.Message,
+				Since: display.TimeIn(one.Status.Since.Local(), "02 Jan 2006 15:04:05Z07:00")}}
 		if one.Unit != "" {
 			entry.Attachments = &storageAttachments{Units: map[string]storageAttachment{
 				one.Unit: {Machine: one.Machine, Location: one.Location, Life: one.AttachmentLife.String()}}}

@@ -25,7 +25,11 @@ const levelsHelp = `The access levels for a controller are
 and for a model
   read        view the model
   write       also change the model
-  admin       also grant and revoke access; the owner of a model always has it`
+  admin       also grant and revoke access; the owner of a model always has it
+and for an offer, given by its URL
+  read        see the offer
+  consume     also relate services of other models to it
+  admin       also remove it, grant and revoke access; the model's admins always have it`
 
 // granted returns the models whose access was changed.
 func granted(uuids []string, errs []error) (changed []string) {
@@ -49,6 +53,7 @@ type accessAPI interface {
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
+	ModifyOfferAccess(ctx context.Context, action, user, level string, urls ...string) ([]error, error)
 }
 
 // noteGrant prints what write access to models implies on their clouds.
@@ -73,6 +78,9 @@ func changeAccess(ctx context.Context, s *cli.Session, action string, args []str
 	user, level, names := args[0], args[1], args[2:]
 	if err := atMostOneUser(args[:1]); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(names, entity.IsOfferURL) {
+		return changeOfferAccess(ctx, s, action, user, level, names)
 	}
 	ofController, ofModel := slices.Contains(controllerLevels, level), slices.Contains(modelLevels, level)
 	switch {
@@ -120,9 +128,33 @@ func changeAccess(ctx context.Context, s *cli.Session, action string, args []str
 		if action == client.Grant && level != "read" {
 			noteGrant(ctx, s, api, granted(uuids, errs), user)
 		}
-		if len(errs) == 1 {
-			return errs[0]
+		return cli.OneOrBulk("models", doneBy[action], errs)
+	})
+}
+
+var doneBy = map[string]string{client.Grant: "granted", client.Revoke: "revoked"}
+
+// changeOfferAccess is changeAccess for offers. The names of models have no dots.
+func changeOfferAccess(ctx context.Context, s *cli.Session, action, user, level string, urls []string) error {
+	if !slices.Contains(entity.OfferLevels, level) {
+		return cli.Usage(entity.WithHint(fmt.Errorf("%q offer access not valid", level), "Valid levels: %s", cli.OneOf(entity.OfferLevels)))
+	}
+	_, t, err := s.ReadTarget()
+	if err != nil {
+		return err
+	}
+	offers, err := s.Offers(t, urls)
+	if err != nil {
+		return err
+	}
+	for i, o := range offers {
+		urls[i] = o.OfferURL.String()
+	}
+	return cli.AtOffer(ctx, s, offers[0], func(_ cli.Target, api accessAPI) error {
+		errs, err := api.ModifyOfferAccess(ctx, action, user, level, urls...)
+		if err != nil {
+			return err
 		}
-		return cli.Bulk("models", map[string]string{client.Grant: "granted", client.Revoke: "revoked"}[action], errs)
+		return cli.OneOrBulk("offers", doneBy[action], errs)
 	})
 }

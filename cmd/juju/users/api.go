@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -39,12 +40,12 @@ func atMostOneUser(args []string) error {
 
 // A shownUser is the YAML and JSON form of a user.
 type shownUser struct {
-	Name           string `yaml:"user-name" json:"user-name"`
-	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
-	Access         string `yaml:"access" json:"access"`
-	DateCreated    string `yaml:"date-created,omitempty" json:"date-created,omitempty"`
-	LastConnection string `yaml:"last-connection,omitempty" json:"last-connection,omitempty"`
-	Disabled       bool   `yaml:"disabled,omitempty" json:"disabled,omitempty"`
+	Name           string       `yaml:"user-name" json:"user-name"`
+	DisplayName    string       `yaml:"display-name,omitempty" json:"display-name,omitempty"`
+	Access         string       `yaml:"access" json:"access"`
+	DateCreated    display.Time `yaml:"date-created,omitempty" json:"date-created,omitzero"`
+	LastConnection display.Time `yaml:"last-connection,omitempty" json:"last-connection,omitzero"`
+	Disabled       bool         `yaml:"disabled,omitempty" json:"disabled,omitempty"`
 }
 
 // times formats times, exactly or relative to now.
@@ -54,14 +55,18 @@ type times struct {
 }
 
 func (t times) user(u entity.UserInfo) shownUser {
-	return shownUser{u.Username, u.DisplayName, u.Access, t.text(&u.DateCreated), t.text(u.LastConnection), u.Disabled}
+	return shownUser{u.Username, u.DisplayName, u.Access, t.shown(&u.DateCreated), t.shown(u.LastConnection), u.Disabled}
 }
 
-func (t times) text(when *time.Time) string {
-	switch {
-	case when == nil || when.IsZero():
-		return "never connected"
-	case t.exact:
+func (t times) shown(when *time.Time) display.Time {
+	if when == nil || when.IsZero() {
+		return display.Time{Words: "never connected"}
+	}
+	return display.Time{At: when.UTC(), Words: t.words(*when)}
+}
+
+func (t times) words(when time.Time) string {
+	if t.exact {
 		return when.UTC().Format("2006-01-02 15:04:05 -0700 MST")
 	}
 	ago := func(n time.Duration, unit string) string {
@@ -70,7 +75,7 @@ func (t times) text(when *time.Time) string {
 		}
 		return strconv.FormatInt(int64(n), 10) + " " + unit + " ago"
 	}
-	switch past := t.now.Sub(*when); {
+	switch past := t.now.Sub(when); {
 	case past >= 24*time.Hour:
 		return when.Format(time.DateOnly)
 	case past >= time.Hour:

@@ -13,6 +13,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
+	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -140,6 +141,9 @@ func enter(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target) e
 		c.Current = t.Name
 		return nil
 	})
+	if err == nil {
+		_, err = ssh.MakeKey(ctx, st)
+	}
 	if err != nil {
 		return err
 	}

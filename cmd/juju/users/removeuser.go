@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"juju/cmd/juju/cli"
 
@@ -43,6 +42,7 @@ The last superuser who can log in cannot be removed.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	cli.NoPromptFlag(cmd, &yes)
 	s.ControllerFlag(cmd)
 	return cmd
 }
@@ -56,7 +56,7 @@ func confirmRemoval(ctx context.Context, s *cli.Session, user, controller string
 	if err != nil {
 		return err
 	}
-	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+	if !cli.IsYes(answer) {
 		return errors.New("user deletion aborted")
 	}
 	return nil

@@ -9,11 +9,12 @@ import (
 
 func RevokeCommand(s *cli.Session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
-		Use:   "revoke USER LEVEL [MODEL...]",
+		Use:   "revoke USER LEVEL [MODEL|OFFER...]",
 		Short: "Revoke access from a user",
 		Long: `Revoke a user's level of access to the controller or to models. The user keeps the next
 lower level. The change takes effect at once, also on open connections. The last superuser
-who can log in keeps that level.
+who can log in keeps that level. A user's relations with an offer are suspended once the
+offer may no longer be consumed.
 
 ` + levelsHelp,
 		Example: `  juju revoke bob write staging

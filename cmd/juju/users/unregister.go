@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +33,7 @@ password for it. The controller itself is not affected.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	cli.NoPromptFlag(cmd, &yes)
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func unregister(ctx context.Context, s *cli.Session, name string, yes bool) erro
 		if err != nil {
 			return err
 		}
-		if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+		if !cli.IsYes(answer) {
 			return errors.New("unregistering controller: aborted")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 
 	"github.com/spf13/cobra"
@@ -48,9 +49,9 @@ type users struct {
 
 // A shownModelUser is the YAML and JSON form of a model's user, under their name.
 type shownModelUser struct {
-	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
-	Access         string `yaml:"access" json:"access"`
-	LastConnection string `yaml:"last-connection" json:"last-connection"`
+	DisplayName    string       `yaml:"display-name,omitempty" json:"display-name,omitempty"`
+	Access         string       `yaml:"access" json:"access"`
+	LastConnection display.Time `yaml:"last-connection" json:"last-connection"`
 }
 
 func (u *users) run(ctx context.Context, args []string) error {
@@ -92,9 +93,9 @@ func (u *users) ofController(ctx context.Context, t cli.Target, api listUsersAPI
 		one := times.user(info)
 		shown = append(shown, one)
 		if one.Disabled {
-			one.LastConnection += " (disabled)"
+			one.LastConnection.Words += " (disabled)"
 		}
-		rows = append(rows, []string{star(t, one.Name), one.DisplayName, one.Access, one.DateCreated, one.LastConnection})
+		rows = append(rows, []string{star(t, one.Name), one.DisplayName, one.Access, one.DateCreated.Words, one.LastConnection.Words})
 	}
 	if u.output.Format == "tabular" {
 		return u.Write(u.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
@@ -115,9 +116,9 @@ func (u *users) ofModel(ctx context.Context, t cli.Target, api listUsersAPI, nam
 	shown := map[string]shownModelUser{}
 	rows := [][]string{{"Name", "Display name", "Access", "Last connection"}}
 	for _, info := range all {
-		last := times.text(info.LastConnection)
+		last := times.shown(info.LastConnection)
 		shown[info.UserName] = shownModelUser{info.DisplayName, info.Access, last}
-		rows = append(rows, []string{star(t, info.UserName), info.DisplayName, info.Access, last})
+		rows = append(rows, []string{star(t, info.UserName), info.DisplayName, info.Access, last.Words})
 	}
 	return u.WriteList(u.output, shown, rows)
 }

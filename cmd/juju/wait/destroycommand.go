@@ -81,13 +81,14 @@ func (d DestroyCommand) For(s *cli.Session) *cobra.Command {
 		flags.AddStorage(cmd)
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
 // outcome combines the results into one error.
 func (d DestroyCommand) outcome(errs []error) error {
-	if d.Plain && len(errs) == 1 {
-		return errs[0]
+	if d.Plain {
+		return cli.OneOrBulk(d.Entities, "destroyed", errs)
 	}
 	return cli.Bulk(d.Entities, "destroyed", errs)
 }

@@ -31,7 +31,10 @@ func (f *DestroyFlags) Add(cmd *cobra.Command) {
 func (f *DestroyFlags) AddForce(cmd *cobra.Command, help string) {
 	cmd.Flags().BoolVar(&f.force, "force", false, help)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
-	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents: the same as --timeout 0")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents, whatever --timeout is")
+	if cmd.Flags().Lookup("no-prompt") == nil { // the command never asks
+		cli.NoPromptFlag(cmd, new(bool))
+	}
 }
 
 // AddMachines adds the flag --destroy-machines to a command that destroys units.
@@ -90,15 +93,13 @@ func (f *DestroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 		return entity.Destruction{}, cli.Usagef("--timeout is only used with --force")
 	case !f.force && f.noWait:
 		return entity.Destruction{}, cli.Usagef("--no-wait without --force not valid")
-	case f.noWait && changed("timeout"):
-		return entity.Destruction{}, cli.Usagef("--no-wait and --timeout are mutually exclusive")
 	case f.timeout < 0:
 		return entity.Destruction{}, cli.Usagef("--timeout must not be negative, got %v", f.timeout)
 	case f.timeout > entity.MaxTimeout:
 		return entity.Destruction{}, cli.Usagef("--timeout must not be more than %v, got %v", entity.MaxTimeout, f.timeout)
 	case f.lenient:
 		return entity.Destruction{Strength: entity.Lenient}, nil
-	case f.noWait:
+	case f.noWait: // also with --timeout, which scripts written for Juju give besides
 		return entity.Destruction{Strength: entity.Force}, nil
 	case f.force:
 		return entity.Destruction{Strength: entity.Force, Timeout: f.timeout}, nil

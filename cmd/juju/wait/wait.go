@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
+	"juju/cmd/juju/wait/query"
 	"juju/state/entity"
 )
 
@@ -23,6 +25,9 @@ type Condition struct {
 	Names  []string          // of services, units and machines; none for the whole model
 	Status entity.StatusWord // of services and units; "" for active
 	Gone   bool              // wait until the named entities are removed
+	// Query, if set, is awaited instead of a status: of the only name, or of the model. QueryText is how a user wrote it.
+	Query     *query.Query
+	QueryText string
 	// Also are machines and units that are removed with the named ones. With Gone, they are awaited too, except those
 	// that stay Alive and are not in emptied: machines that are destroyed once nothing is left on them.
 	Also, emptied map[string]bool
@@ -43,7 +48,7 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 		what = RelationName(u.Relation)
 	}
 	switch {
-	case u.command == "" && !u.Gone && m != nil && u.quiet(m).Name != "":
+	case u.command == "" && !u.Gone && u.Query == nil && m != nil && u.quiet(m).Name != "":
 		quiet := u.quiet(m)
 		return fmt.Sprintf("No hook is pending: the charm must set the status to %q, when something changes or in "+
 			"update-status. To wait for its current status: juju wait-for %s --status %s", cmp.Or(u.Status, entity.StatusActive), quiet.Name,
@@ -76,6 +81,9 @@ func (u Condition) afterInterrupt() string {
 	}
 	if u.Status != "" {
 		again += " --status " + string(u.Status)
+	}
+	if u.Query != nil {
+		again += " --query '" + strings.ReplaceAll(u.QueryText, "'", `'\''`) + "'"
 	}
 	return "The changes continue, and nothing is undone. To check them: juju status; to wait again: " + again
 }
@@ -176,6 +184,9 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 
 // waitsFor returns the entities that do not meet the condition yet, "" if all do.
 func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
+	if u.Query != nil {
+		return u.Query.Unmet(m, strings.Join(u.Names, "")), nil
+	}
 	all := Entities(m)
 	if u.Relation != nil {
 		return u.relationLeft(m), nil
@@ -227,8 +238,11 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 			}
 		}
 		err := t.Failed()
-		if u.retried && t.Kind == "unit" {
+		if (u.retried || t.Rollout != nil && t.Rollout.Stopped == "") && t.Kind == "unit" { // the error of one stops the upgrade after a while
 			err = nil
+		}
+		if r, of := t.Rollout, cmp.Or(t.Of, t.Name); r != nil && r.Stopped != "" && u.Status == "" && u.has(of) {
+			err = entity.WithHint(fmt.Errorf("the upgrade of service %s has stopped: %s", of, r.Stopped), "To %s", display.Line(r.Ways(of)))
 		}
 		if host := machines[t.Machine]; err == nil {
 			err = host.Failed() // its units cannot start
@@ -354,17 +368,26 @@ type Entity struct {
 	status     entity.Status
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
-	Upgrading  bool          // of a unit: it is Alive and does not have the service's charm yet
+	Upgrading  bool          // of a unit: it is Alive, and does not have the service's charm but is to get it
 	Leads      bool          // of a unit
+	held       bool          // of a unit: an upgrade in batches has not come to it
+	// Rollout is a service's, and its units', upgrade in batches.
+	Rollout *entity.Rollout
 }
 
 // Entities lists the entities of a status, units before their services, so that messages start with units.
 func Entities(m *entity.ModelStatus) (all []Entity) {
+	rollouts := map[string]*entity.Rollout{}
+	for _, s := range m.Services {
+		rollouts[s.Name] = s.Rollout
+	}
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
+			rollout := rollouts[entity.UnitService(u.Name)]
+			upgrading := u.CharmURL != "" && u.Life == entity.Alive && (rollout == nil || rollout.Stopped == "")
 			all = append(all, Entity{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone, u.CharmURL != "" && u.Life == entity.Alive, u.Leader})
+				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, u.Leader, rollout != nil && u.CharmURL != "" && !u.Turned, rollout})
 			add(u.Subordinates)
 		}
 	}
@@ -372,7 +395,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 		add(s.Units)
 	}
 	for _, s := range m.Services {
-		all = append(all, Entity{Kind: "service", Name: s.Name, life: s.Life, status: s.Status})
+		all = append(all, Entity{Kind: "service", Name: s.Name, life: s.Life, status: s.Status, Rollout: s.Rollout})
 	}
 	for _, one := range m.AllMachines() {
 		all = append(all, Entity{Kind: "machine", Name: one.ID, life: one.Life, status: one.Status})
@@ -383,7 +406,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 // meets reports whether an entity meets the condition.
 func (u Condition) meets(t Entity) bool {
 	if u.Upgraded {
-		return t.Kind != "unit" || t.settled()
+		return t.Kind != "unit" && t.Rollout == nil || t.Kind == "unit" && t.settled()
 	}
 	return t.is(u.Status)
 }
@@ -411,6 +434,8 @@ func (t Entity) is(want entity.StatusWord) bool {
 		return true // until its agent is back
 	case t.Kind == "unit" && !t.settled():
 		return false
+	case t.Kind == "service" && t.Rollout != nil && want == "":
+		return false // until it has ended
 	case want == "":
 		// A charm that never sets a status leaves it unknown.
 		return t.status.Status == entity.StatusActive || t.status.Status == entity.StatusUnknown
@@ -428,7 +453,7 @@ func (t Entity) Failed() error {
 	if t.Kind == "machine" {
 		return entity.WithHint(err, "To retry once the cause is fixed: juju retry-provisioning %s", t.Name)
 	}
-	if t.Kind == "unit" && t.Upgrading {
+	if t.Kind == "unit" && t.Upgrading && !t.held {
 		return entity.WithHint(err, "It is upgraded once the error is resolved: juju resolved %s\n%s", t.Name,
 			UpgradeAtOnce(t.Of))
 	}
@@ -447,8 +472,12 @@ func (t Entity) now() string {
 		text = t.agent.Message
 	case t.Kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
 		text = string(t.agent.Status)
+	case t.held && t.Upgrading:
+		text = "keeps its charm until its turn"
 	case t.Upgrading:
 		text = "charm upgrade pending"
+	case t.Kind == "service" && t.Rollout != nil:
+		text = "being upgraded in batches"
 	case t.Kind == "service": // its message is one of its units'
 	case strings.HasPrefix(said, text): // "waiting for machine"
 		text = said

@@ -5,7 +5,7 @@
 #                 there already is used again. It prints LXD_DIR, for the tests and for lxc.
 #   lxd.sh down   removes all that but the installed packages.
 #
-# It takes 1.5 GB below JUJU_LXD_HOME, a bridge, and with the image some minutes.
+# It takes 2 GB below JUJU_LXD_HOME, a bridge, and with the image some minutes.
 set -eu
 
 home=${JUJU_LXD_HOME:-/var/lib/juju-test-lxd}
@@ -24,7 +24,7 @@ packages() {
 	missing=
 	# LXD refuses to make a bridge where there is no firewall to set up.
 	for p in lxd lxd-client debootstrap nftables iptables iproute2 dnsmasq-base squashfs-tools rsync xz-utils uidmap \
-		attr acl busybox-static; do
+		attr acl busybox-static btrfs-progs; do
 		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
 	done
 	[ -n "$missing" ] || return 0
@@ -51,6 +51,11 @@ start() {
 	timeout 120 lxd waitready --timeout 100
 }
 
+# The containers of a pool on btrfs are snapshots of the image; those of one in a directory are copies, of 400 MB each.
+pool() {
+	if grep -qw btrfs /proc/filesystems; then echo "btrfs, config: {size: 20GiB}"; else echo dir; fi
+}
+
 configure() {
 	if ! lxc network show "$bridge" >/dev/null 2>&1; then
 		lxd init --preseed >&2 <<-PRESEED
@@ -59,8 +64,7 @@ configure() {
 			  type: bridge
 			  config: {ipv4.address: $network.1/24, ipv4.nat: "true", ipv6.address: none}
 			storage_pools:
-			- name: default
-			  driver: dir
+			- {name: default, driver: $(pool)}
 			profiles:
 			- name: default
 			  devices:
@@ -74,6 +78,17 @@ configure() {
 			iptables -C FORWARD "$way" "$bridge" -j ACCEPT 2>/dev/null || iptables -I FORWARD "$way" "$bridge" -j ACCEPT
 		done
 	fi
+}
+
+# The roots of all containers are one user on the host, who has 128 instances of inotify unless more are allowed. A
+# container's systemd takes eight, and one that gets none does not start its services.
+instances=/proc/sys/fs/inotify/max_user_instances
+allow() {
+	had=$(cat "$instances")
+	[ "$had" -lt 1024 ] || return 0
+	say "allowing 1024 instances of inotify instead of $had"
+	[ -e "$home/instances" ] || echo "$had" >"$home/instances"
+	echo 1024 >"$instances" || say "cannot: with more than a dozen containers, some won't start"
 }
 
 # unmount unmounts all that is mounted below a directory; the innermost comes last in the table.
@@ -121,6 +136,7 @@ up() {
 	exec 9>"$home/lock" # of two at once, one waits
 	flock -w 1200 9
 	packages
+	allow
 	start
 	configure
 	image
@@ -145,6 +161,7 @@ down() {
 		iptables -D FORWARD "$way" "$bridge" -j ACCEPT 2>/dev/null || true
 	done
 	ip link delete "$bridge" 2>/dev/null || true
+	[ ! -e "$home/instances" ] || cat "$home/instances" >"$instances" || true
 	unmount "$home"
 	rm -rf --one-file-system "$home"
 }

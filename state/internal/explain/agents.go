@@ -7,6 +7,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/rollout"
 )
 
 // unit explains what a unit is waiting for.
@@ -37,6 +38,22 @@ func (x *explainer) unit(u modeldb.Unit, depth int) error {
 	}
 	if err := x.awaitedStorage(u, depth); err != nil {
 		return err
+	}
+	if err := x.outside(u, svc, depth); err != nil {
+		return err
+	}
+	if depth == 0 { // below its service that is said already
+		why, user, err := rollout.Holds(x.db, svc, u)
+		if err != nil {
+			return err
+		}
+		reason := entity.Reason{Of: tag.String(), By: entity.ByController, Text: why}
+		if user {
+			reason.By, reason.Since, reason.Hint = entity.ByUser, svc.Rollout.Since, svc.Rollout.Public().Ways(svc.Name)
+		}
+		if why != "" {
+			x.add(reason)
+		}
 	}
 	return x.unitAgent(u, depth, false)
 }
@@ -112,7 +129,7 @@ func (x *explainer) waysOut(u modeldb.Unit) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if url := svc.CharmURL; u.CharmURL != "" && url != u.CharmURL && u.Life == entity.Alive {
+	if url := svc.CharmOf(u); u.CharmURL != "" && url != u.CharmURL && u.Life == entity.Alive {
 		ways[0] = "run the hook of the old charm again, and then upgrade: juju resolved " + name
 		ways = append(ways, fmt.Sprintf("run it from charm %s, without upgrade-charm: juju upgrade-charm %s --force-units, "+
 			"with its --path, --switch or --revision, and then juju resolved %s", url, u.Service, name))
@@ -244,10 +261,17 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 	if err != nil {
 		return err
 	}
+	needs, err := x.needs(m)
+	if err != nil {
+		return err
+	}
 	reason := entity.Reason{Depth: depth, Of: tag.String(), Since: status.Since}
 	switch {
 	case status.Status == entity.StatusError:
 		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.ID, status.Message)
+		if m.InstanceID == "" {
+			reason.Text += needs
+		}
 		retry := "juju retry-provisioning " + m.ID
 		own, err := x.db.Constraints(modeldb.MachineKey(m.ID))
 		if err != nil {
@@ -266,6 +290,7 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 		if status.Message != "" {
 			reason.Text += " (" + status.Message + ")"
 		}
+		reason.Text += needs
 	case status.Status == entity.StatusPending && !m.IsManager():
 		reason.By, reason.Starting = tag.String(), true
 		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.ID, m.InstanceID)

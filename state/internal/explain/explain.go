@@ -102,11 +102,13 @@ func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
 		query bson.D
 		tag   func(string) entity.Tag
 	}{
-		{modeldb.ServicesC, going, entity.ServiceTag},
+		{modeldb.ServicesC, bson.D{{"$or", []bson.D{going, {{"rollout.stopped", bson.D{{"$exists", true}}}}}}}, entity.ServiceTag},
 		{modeldb.RelationsC, going, entity.RelationTag},
 		{modeldb.UnitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
 		{modeldb.MachinesC, going, entity.MachineTag},
 		{modeldb.StorageC, going, entity.StorageTag},
+		{modeldb.OffersC, going, entity.OfferTag},
+		{modeldb.RemotesC, going, entity.ServiceTag},
 		{modeldb.StatusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
 	} {
 		ids, err := db.IDs(c.name, c.query)
@@ -166,6 +168,14 @@ func ofStorage(s modeldb.Storage) subject {
 	return subject{s.Living, lifecycle.Storage, s.ID, entity.StorageTag(s.ID)}
 }
 
+func ofOffer(o modeldb.Offer) subject {
+	return subject{o.Living, lifecycle.Offer, o.Name, entity.OfferTag(o.Name)}
+}
+
+func ofRemote(r modeldb.Remote) subject {
+	return subject{r.Living, lifecycle.Remote, r.Name, entity.ServiceTag(r.Name)}
+}
+
 // An explainer collects the reasons for an entity and for the entities it waits for.
 type explainer struct {
 	db      *modeltxn.DB
@@ -184,7 +194,15 @@ func (x *explainer) explain(tag entity.Tag, depth int) (subject, error) {
 	case entity.KindMachine:
 		return explainOne(x.db.Machine, ofMachine, x.machine, tag, depth)
 	case entity.KindService:
-		return explainOne(x.db.Service, ofService, x.service, tag, depth)
+		found, err := explainOne(x.db.Service, ofService, x.service, tag, depth)
+		if entity.IsNotFound(err) {
+			if remote, rerr := explainOne(x.db.Remote, ofRemote, x.remote, tag, depth); !entity.IsNotFound(rerr) {
+				return remote, rerr
+			}
+		}
+		return found, err
+	case entity.KindOffer:
+		return explainOne(x.db.Offer, ofOffer, x.offer, tag, depth)
 	case entity.KindStorage:
 		return explainOne(x.db.Storage, ofStorage, x.storage, tag, depth)
 	case entity.KindRelation:
@@ -218,8 +236,14 @@ func (x *explainer) sources(ref lifecycle.Ref, name string) ([]subject, error) {
 		docs, err := x.db.Services(query)
 		return each(docs, ofService), err
 	case lifecycle.Relation:
-		docs, err := x.db.RelationsOf(name)
+		docs, err := x.db.RelationsBy(ref, name)
 		return each(docs, ofRelation), err
+	case lifecycle.Offer:
+		docs, err := x.db.Offers(query)
+		return each(docs, ofOffer), err
+	case lifecycle.Remote:
+		docs, err := x.db.Remotes(query)
+		return each(docs, ofRemote), err
 	case lifecycle.Storage:
 		docs, err := x.db.Storages(query)
 		return each(docs, ofStorage), err
@@ -264,6 +288,8 @@ type blocker struct {
 	since time.Time
 	// must is what must be done and by whom, for a source without its own reasons.
 	must entity.Reason
+	// instead, if it is not empty, is the whole reason.
+	instead entity.Reason
 }
 
 // blockers reads the sources of a reference to an entity.
@@ -277,6 +303,17 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 	}
 	scopes, err := x.db.ScopesOf(ref, e.name)
 	for _, s := range scopes {
+		if !s.IsUnit() {
+			all = append(all, blocker{since: e.Since, instead: entity.Reason{By: entity.ByController,
+				Text: fmt.Sprintf("relation %q must end at the controller of remote service %q too", e.tag.ID, s.Remote),
+				Hint: fmt.Sprintf("To not wait for that controller: juju destroy-relation %s --force", e.tag.ID)}})
+			continue
+		}
+		if s.Remote != "" {
+			all = append(all, blocker{tag: entity.UnitTag(s.Remote), name: s.Remote, since: e.Since, must: entity.Reason{By: entity.ByController,
+				Text: fmt.Sprintf("the controller must take unit %q, of another model, out of the relation", s.Remote)}})
+			continue
+		}
 		b := blocker{tag: entity.UnitTag(s.Unit), name: s.Unit, since: e.Since}
 		b.must = entity.Reason{By: b.tag.String(), Text: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)}
 		if !ref.Does(lifecycle.UnitAgent) {
@@ -302,9 +339,11 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 // returns the number of sources.
 func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 	n, of := 0, e.tag
-	for _, ref := range lifecycle.Bars(e.kind, to) {
-		if ref.Alive && e.Life != entity.Alive {
-			continue // it is already Dying: another reference names the same sources
+	refs := lifecycle.Bars(e.kind, to)
+	for _, ref := range refs {
+		again := func(r lifecycle.Ref) bool { return !r.Alive && r.In == ref.In && r.Field == ref.Field }
+		if ref.Alive && e.Life != entity.Alive && slices.ContainsFunc(refs, again) {
+			continue // another reference names these sources too
 		}
 		all, err := x.blockers(ref, e)
 		if err != nil {
@@ -317,8 +356,12 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 					Text: fmt.Sprintf("and %d more", len(all)-explained)})
 				break
 			}
-			x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, of.ID, b.name),
-				Since: b.since})
+			why := b.instead
+			if why.Text == "" {
+				why.Text = fmt.Sprintf(ref.Why, of.ID, b.name)
+			}
+			why.Depth, why.Of, why.Ref, why.Since = depth, of.String(), ref.Name, b.since
+			x.add(why)
 			if b.tag.IsZero() || x.seen[b.tag] {
 				continue
 			}
@@ -338,9 +381,28 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 // service explains why a Dying service has not been removed, or why units of an Alive one have not started.
 func (x *explainer) service(s modeldb.Service, depth int) error {
 	if s.Life == entity.Alive {
+		if s.Rollout != nil && s.Rollout.Stopped != "" {
+			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(s.Name).String(), By: entity.ByUser, Since: s.Rollout.Since,
+				Text: fmt.Sprintf("the upgrade of service %q to charm %s has stopped: %s", s.Name, s.CharmURL, s.Rollout.Stopped),
+				Hint: s.Rollout.Public().Ways(s.Name)})
+		}
 		return x.serviceUnits(s, depth)
 	}
 	_, err := x.barred(ofService(s), entity.Gone, depth)
+	return err
+}
+
+// offer explains why a Dying offer has not been removed.
+func (x *explainer) offer(o modeldb.Offer, depth int) error { return x.going(ofOffer(o), depth) }
+
+// remote explains why a Dying remote service has not been removed.
+func (x *explainer) remote(r modeldb.Remote, depth int) error { return x.going(ofRemote(r), depth) }
+
+func (x *explainer) going(e subject, depth int) error {
+	if e.Life == entity.Alive {
+		return nil
+	}
+	_, err := x.barred(e, entity.Gone, depth)
 	return err
 }
 
@@ -356,8 +418,11 @@ func (x *explainer) relation(r modeldb.Relation, depth int) error {
 			continue
 		}
 		for _, end := range r.Endpoints {
-			service, err := x.db.Service(end.Service)
-			if entity.IsNotFound(err) || err == nil && service.Life == entity.Alive {
+			if ref.To != lifecycle.Service && ref.To != lifecycle.Remote || (ref.To == lifecycle.Remote) != end.Remote {
+				continue
+			}
+			life, err := x.lifeOf(end)
+			if entity.IsNotFound(err) || err == nil && life == entity.Alive {
 				continue
 			} else if err != nil {
 				return err
@@ -367,6 +432,16 @@ func (x *explainer) relation(r modeldb.Relation, depth int) error {
 		}
 	}
 	return nil
+}
+
+// lifeOf reads the life of an endpoint's service.
+func (x *explainer) lifeOf(end modeldb.Endpoint) (entity.Life, error) {
+	if end.Remote {
+		r, err := x.db.Remote(end.Service)
+		return r.Life, err
+	}
+	s, err := x.db.Service(end.Service)
+	return s.Life, err
 }
 
 // unsettled are the statuses, of agents or workloads, that an explanation mentions.

@@ -48,7 +48,7 @@ func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d,
 			MinLease, MaxLease)
 	}
-	d = wholeMillis(d)
+	d = lease.WholeMillis(d)
 	for tries := l.Leases.Tries(); tries.Next(); {
 		began := l.DB.Clock()
 		epoch, done, err := l.claim(ctx, u, d)
@@ -62,11 +62,6 @@ func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 		}
 	}
 	return 0, mongo.Contention("")
-}
-
-// wholeMillis rounds d up to the store's precision.
-func wholeMillis(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // claim makes one attempt. If it returns false without an error, the caller must retry.
@@ -93,11 +88,7 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 		return 0, false, l.becomeLeader(ctx, u, held.Epoch)
 	}
 	if holds && leader.Epoch == held.Epoch && leader.Holder == u.Name {
-		next := held.Doc
-		next.Beat++
-		// Never shorten an earlier claim, even if a later request overtook this one.
-		next.Duration = max(d, wholeMillis(held.Left))
-		done, err = l.Leases.Swap(ctx, held, next)
+		done, err = l.Leases.Swap(ctx, held, held.Renewed(d))
 		return held.Epoch, done, err
 	}
 	if !holds {
@@ -208,7 +199,7 @@ func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 			return err
 		}
 		if held.Holder == u.Name {
-			given, err := l.Leases.Swap(ctx, held, lease.Doc{ID: held.ID, Epoch: held.Epoch, Beat: held.Beat + 1})
+			given, err := l.Leases.Swap(ctx, held, held.Released())
 			if err != nil {
 				return err
 			}
@@ -262,18 +253,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 		if free, err := l.isFree(held); err != nil || free {
 			return err
 		}
-		lapse := time.NewTimer(held.Left)
-		select {
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		case <-sub.Done():
-			err = entity.Errorf(entity.Unavailable, "the controller is closing")
-		case <-sub.Wake():
-			sub.Take()
-		case <-lapse.C:
-		}
-		lapse.Stop()
-		if err != nil {
+		if err := sub.Await(ctx, held.Left); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,23 @@ func judgeMinUnits(v *view, service string) *check.Wrong {
 	return check.Remove(where, "its service has no minimum number of units", "remove it")
 }
 
+// judgeRollout finds upgrades in batches that never go on, so that units keep their charms for ever. No unit is held without
+// one: whether it is follows from the service's document.
+func judgeRollout(v *view, service string) *check.Wrong {
+	s := v.Get(modeldb.ServicesC, service)
+	r := s.Doc("rollout")
+	where, end := check.DocID{modeldb.ServicesC, service}, bson.D{{"$unset", bson.D{{"rollout", 1}}}}
+	switch {
+	case r == nil:
+		return nil
+	case s.Life() != entity.Alive:
+		return check.Update(where, "it is being destroyed, and upgraded in batches", "end the upgrade", end)
+	case r.Text("id") == "" || r.Number("batch") < 1 || r.Number("timeout") < int(time.Second):
+		return check.Update(where, "its upgrade in batches can't go on: the record is damaged", "end it: all its units are upgraded at once", end)
+	}
+	return nil
+}
+
 // leasesOf returns the ids of the model's leases.
 func (o Outside) leasesOf(v *view) []string {
 	ids, err := o.Leases.IDs(o.UUID)

@@ -19,7 +19,7 @@ import (
 )
 
 // CleanupKinds are the known kinds of cleanups.
-var CleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce,
+var CleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce, modeldb.CleanupAddresses,
 	modeldb.CleanupEmptied, modeldb.CleanupStorage, modeldb.CleanupLease, modeldb.CleanupTasks, modeldb.CleanupArchive, modeldb.CleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
@@ -52,8 +52,8 @@ func lifeRules() (rules []rule) {
 func judgeBlocked(v *view, e recorded) *check.Wrong {
 	life := e.doc.Life()
 	for _, ref := range lifecycle.Bars(e.kind, life) {
-		if life == entity.Dying && e.doc.Strength() == entity.Force {
-			continue // its sources are destroyed after it
+		if life == entity.Dying && (e.doc.Strength() == entity.Force || e.kind == lifecycle.Offer) {
+			continue // its sources are destroyed after it; those of an offer end with its service, if its model ends
 		}
 		for _, s := range v.sources(ref, e) {
 			where := check.DocID{ref.In, s.Text("_id")}

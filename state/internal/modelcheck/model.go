@@ -21,16 +21,19 @@ import (
 // Fields has the collections of a model that the rules read, and the fields they read;
 // nil means all. Every collection is either here or in Unruled.
 var Fields = map[string][]string{
-	modeldb.ModelC:       {"life"},
+	modeldb.ModelC:       {"life", "constraints"},
 	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
 	modeldb.UnitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	modeldb.ServicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits"},
-	modeldb.RelationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
+	modeldb.ServicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits", "rollout", "bindings", "exposures"},
+	modeldb.NetworksC:    {"spaces", "subnets"},
+	modeldb.RelationsC:   {"life", "strength", "deadline", "id", "endpoints.service", "endpoints.remote", "offer"},
+	modeldb.OffersC:      {"life", "strength", "deadline", "service"},
+	modeldb.RemotesC:     {"life", "strength", "deadline"},
 	modeldb.EndpointsC:   {"life", "strength", "service", "relation"},
-	modeldb.ScopesC:      {"relation", "unit"},
+	modeldb.ScopesC:      {"relation", "unit", "remote", "role"},
 	modeldb.DeploymentsC: {"parent", "unit"},
 	modeldb.SettingsC:    {"relation"},
-	modeldb.ConstraintsC: {"_id"},
+	modeldb.ConstraintsC: {"value"},
 	modeldb.AnnotationsC: {"_id"},
 	modeldb.CountsC:      nil,
 	modeldb.StatusesC:    {"status", "message", "data", "since"},
@@ -101,6 +104,12 @@ var modelRules = slices.Concat(
 		{of: modeldb.SequenceC, ids: sequences, judge: judgeSequence},
 		{of: modeldb.ServicesC, judge: judgeMinUnits},
 		{of: modeldb.MinUnitsC, judge: judgeMinUnits},
+		{of: modeldb.ServicesC, judge: judgeRollout},
+		{of: modeldb.ServicesC, judge: judgeBindings},
+		{of: modeldb.ServicesC, judge: judgeExposed},
+		{of: modeldb.NetworksC, judge: judgeSubnets},
+		{of: modeldb.ModelC, judge: judgeConstraints(modeldb.ModelC, "constraints")},
+		{of: modeldb.ConstraintsC, judge: judgeConstraints(modeldb.ConstraintsC, "value")},
 		{of: modeldb.ImportsC, judge: judgeImport},
 		{of: modeldb.TasksC, judge: judgeTask},
 		{of: modeldb.OperationsC, judge: judgeOperation},
@@ -127,6 +136,12 @@ func modelPointers() []check.Pointer {
 		{modeldb.TasksC, "its operation", check.Named(modeldb.OperationsC, "operation"), "remove it"},
 		{modeldb.UnitsC, "its charm", check.Named(modeldb.CharmsC, "charm"), ""},
 		{modeldb.ServicesC, "its charm", check.Named(modeldb.CharmsC, "charm"), ""},
+		{modeldb.ServicesC, "its former charm", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
+			if r.Doc("rollout") != nil {
+				all = append(all, check.DocID{modeldb.CharmsC, r.Doc("rollout").Text("former")})
+			}
+			return all
+		}, ""},
 		{modeldb.EndpointsC, "its relation", check.Named(modeldb.RelationsC, "relation"), "remove it"},
 		{modeldb.DeploymentsC, "its unit", check.Named(modeldb.UnitsC, "unit"), "remove it"},
 		{modeldb.DeploymentsC, "its deployer", func(_ *check.View, _ string, r check.Row) []check.DocID {
@@ -134,7 +149,12 @@ func modelPointers() []check.Pointer {
 		}, "remove it"},
 		{modeldb.RelationsC, "its service", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
 			for _, end := range r.Docs("endpoints") {
-				all = append(all, check.DocID{modeldb.ServicesC, end.Text("service")})
+				switch {
+				case end["remote"] != true:
+					all = append(all, check.DocID{modeldb.ServicesC, end.Text("service")})
+				case r.Text("offer") == "":
+					all = append(all, check.DocID{modeldb.RemotesC, end.Text("service")})
+				}
 			}
 			return all
 		}, outOfState},
@@ -299,6 +319,10 @@ func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 		e.kind = lifecycle.Storage
 	case modeldb.AttachmentsC:
 		e.kind = lifecycle.Attachment
+	case modeldb.OffersC:
+		e.kind = lifecycle.Offer
+	case modeldb.RemotesC:
+		e.kind = lifecycle.Remote
 	case modeldb.UnitsC:
 		if e.kind = lifecycle.Principal; e.doc.Text("principal") != "" {
 			e.kind = lifecycle.Subordinate
@@ -367,7 +391,7 @@ func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
 
 // livingC are the collections of the entities that have counts.
 var livingC = []string{modeldb.MachinesC, modeldb.UnitsC, modeldb.ServicesC, modeldb.RelationsC, modeldb.StorageC,
-	modeldb.AttachmentsC}
+	modeldb.AttachmentsC, modeldb.OffersC, modeldb.RemotesC}
 
 // countRules recount the references to each entity.
 func countRules() (rules []rule) {

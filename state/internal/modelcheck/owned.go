@@ -1,6 +1,7 @@
 package modelcheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,11 +135,11 @@ func judgeEndpoint(v *view, id string) *check.Wrong {
 // judgeScope finds scopes whose unit has no settings in the relation.
 func judgeScope(v *view, id string) *check.Wrong {
 	s := v.Get(modeldb.ScopesC, id)
-	if s == nil {
+	if s == nil || s.Text("role") == modeldb.Counterpart {
 		return nil
 	}
 	n := s.Number("relation")
-	key := modeldb.RelationSettingsKey(n, s.Text("unit"))
+	key := modeldb.RelationSettingsKey(n, cmp.Or(s.Text("unit"), s.Text("remote")))
 	if v.Get(modeldb.SettingsC, key) != nil {
 		return nil
 	}

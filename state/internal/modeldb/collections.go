@@ -39,7 +39,10 @@ const (
 	UploadsC     = "uploads"     // a random id: the file of a resource that no service uses yet
 	StorageC     = "storage"     // "data/0": a storage instance
 	AttachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has
+	OffersC      = "offers"      // "mysql": what lets services of other models relate to one of this model
+	RemotesC     = "remotes"     // "mysql": a service of another model, by its name here
 	ImportsC     = "imports"     // the cloud's id of a filesystem: a pending import
+	NetworksC    = "networks"    // "networks": the spaces of the model, and the subnets of its cloud
 	PoolsC       = "pools"       // a name: a storage pool created by users
 	CleanupsC    = "cleanups"    // a random id: pending work
 	BlocksC      = "blocks"      // a type: which changes are blocked, and why
@@ -49,6 +52,19 @@ const (
 	TasksC       = "tasks"       // "unit-mysql-0#12": an action of a unit, or a command
 	HistoryC     = "statushistory"
 )
+
+// Planned returns which documents the plans of changes depend on, by collection: what a change leads to, and whether it is
+// refused. Charms are not among them, as they are never changed, nor counts, which follow from the others, nor what only
+// people read.
+func Planned() map[string]bson.D {
+	all := map[string]bson.D{StatusesC: {{"status", entity.StatusError}}}
+	for _, c := range []string{ModelC, MachinesC, UnitsC, ServicesC, RelationsC, EndpointsC, ScopesC, DeploymentsC, SettingsC,
+		ConstraintsC, MinUnitsC, LeadersC, PortsC, ResourcesC, StorageC, AttachmentsC, OffersC, RemotesC, NetworksC, PoolsC,
+		CleanupsC, BlocksC, LeftoversC} {
+		all[c] = nil
+	}
+	return all
+}
 
 const ModelKey = "e"
 

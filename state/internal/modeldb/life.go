@@ -43,15 +43,17 @@ type Cleanup struct {
 
 // The kinds of cleanups.
 const (
-	CleanupDestroy  = "destroy"  // destroy what refers to a Dying entity, by its key
-	CleanupOrphans  = "orphans"  // destroy the subordinates of a removed container relation
-	CleanupForce    = "force"    // remove an entity that was destroyed with force, by its key
-	CleanupEmptied  = "emptied"  // destroy a machine after its last unit, if nothing else is on it
-	CleanupStorage  = "storage"  // destroy a storage instance after its last unit
-	CleanupLease    = "lease"    // delete a removed service's lease, outside transactions
-	CleanupTasks    = "tasks"    // cancel the tasks of a removed unit
-	CleanupArchive  = "archive"  // release a resource's file if nothing uses it any more
-	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
+	CleanupDestroy = "destroy" // destroy what refers to a Dying entity, by its key
+	CleanupOrphans = "orphans" // destroy the subordinates of a removed container relation
+	CleanupForce   = "force"   // remove an entity that was destroyed with force, by its key
+	CleanupEmptied = "emptied" // destroy a machine after its last unit, if nothing else is on it
+	CleanupStorage = "storage" // destroy a storage instance after its last unit
+	CleanupLease   = "lease"   // delete a removed service's lease, outside transactions
+	CleanupTasks   = "tasks"   // cancel the tasks of a removed unit
+	CleanupArchive = "archive" // release a resource's file if nothing uses it any more
+	// CleanupAddresses has the units of a service publish the addresses to which it is bound now.
+	CleanupAddresses = "addresses"
+	CleanupSettings  = "settings" // delete a removed relation's settings, outside transactions
 )
 
 // maxDepth exceeds the number of slashes in any machine's id.

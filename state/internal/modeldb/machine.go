@@ -133,6 +133,8 @@ type OpenPort struct {
 	From     int    `bson:"from"`
 	To       int    `bson:"to"`
 	Protocol string `bson:"protocol"`
+	// Endpoints are those that the ports are open for, sorted; none means all.
+	Endpoints []string `bson:"endpoints,omitempty"`
 }
 
 func (p OpenPort) Range() entity.PortRange {

@@ -25,10 +25,12 @@ type Model struct {
 	Released bool `bson:"released,omitempty"`
 	// Binaries are the agent binaries that the model's agents should run; nil means the controller's.
 	Binaries *Binaries `bson:"programs,omitempty"`
-	// Imports grows with each import of a filesystem, and Uploads with each addition of pending resources, so
-	// that each operation can assert that no other ran since it read the model.
-	Imports int `bson:"imports,omitempty"`
-	Uploads int `bson:"uploads,omitempty"`
+	// Imports grows with each import of a filesystem, Uploads with each addition of pending resources, and Controllers
+	// with each change of the machines that run controllers by EnableHA, so that each operation can assert that no other
+	// ran since it read the model.
+	Imports     int `bson:"imports,omitempty"`
+	Uploads     int `bson:"uploads,omitempty"`
+	Controllers int `bson:"controllers,omitempty"`
 }
 
 // AsRead asserts that the model is Alive and its constraints are those read.

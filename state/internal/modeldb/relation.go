@@ -13,10 +13,31 @@ type Relation struct {
 	Key       string     `bson:"_id"`
 	ID        int        `bson:"id"`
 	Endpoints []Endpoint `bson:"endpoints"`
+	// Suspended means that no unit may be in a relation across models; Message says why.
+	Suspended bool   `bson:"suspended,omitempty"`
+	Message   string `bson:"message,omitempty"`
+	// Offer is the offer, if a service of another model uses it in this relation, and Consumer is that model's relation.
+	Offer    string    `bson:"offer,omitempty"`
+	Consumer *Consumer `bson:"consumer,omitempty"`
+	// Joined says that the model of the remote service has the relation too.
+	Joined bool `bson:"joined,omitempty"`
+	// Mirrors counts the calls that began to change the units and settings of the other model: only the last goes on.
+	Mirrors int `bson:"mirrors,omitempty"`
 }
 
 func (d Relation) IsContainer() bool {
 	return d.Endpoints[0].Scope == string(charm.ScopeContainer)
+}
+
+// Container returns the principal whose container scope a unit is in, "" in a global relation.
+func (d Relation) Container(u Unit) string {
+	switch {
+	case !d.IsContainer():
+		return ""
+	case u.Principal != "":
+		return u.Principal
+	}
+	return u.Name
 }
 
 // Endpoint returns the service's endpoint of the relation.
@@ -76,6 +97,7 @@ type Endpoint struct {
 	Interface string `bson:"interface"`
 	Scope     string `bson:"scope"`
 	Implicit  bool   `bson:"implicit,omitempty"`
+	Remote    bool   `bson:"remote,omitempty"` // the service is in another model
 }
 
 // String returns the users' notation, such as "mysql:server".
@@ -91,4 +113,17 @@ func (e Endpoint) IsLike(o Endpoint) bool {
 func (e Endpoint) CanRelateTo(o Endpoint) bool {
 	peer := string(charm.RolePeer)
 	return e.Service != o.Service && e.Interface == o.Interface && e.Role != peer && o.Role != peer && e.Role != o.Role
+}
+
+// EndpointsOf returns the endpoints of a service with this charm, including implicit ones.
+func EndpointsOf(service string, meta *charm.Meta) []Endpoint {
+	var ends []Endpoint
+	for name, r := range meta.Relations() {
+		ends = append(ends, Endpoint{service, name, string(r.Role), r.Interface, string(r.Scope), false, false})
+	}
+	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Name == r.Name }) {
+		ends = append(ends, Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true, false})
+	}
+	slices.SortFunc(ends, func(a, b Endpoint) int { return entity.CompareNatural(a.String(), b.String()) })
+	return ends
 }

@@ -1,6 +1,8 @@
 package modeldb
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -17,13 +19,137 @@ type Service struct {
 	CharmURL    string `bson:"charm"`
 	ForceCharm  bool   `bson:"forcecharm,omitempty"`
 	Subordinate bool   `bson:"subordinate"`
-	Exposed     bool   `bson:"exposed"`
-	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
+	// Exposed is set if all endpoints are exposed to everyone, and Exposures is set if some are, or to some networks. They
+	// exclude each other, so that an older controller which does not know Exposures opens too little rather than too much.
+	Exposed   bool      `bson:"exposed"`
+	Exposures []Exposed `bson:"exposures,omitempty"`
+	MinUnits  int       `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
 	// Stores is the storage that a new unit gets, by the names of the charm's stores.
 	Stores map[string]entity.StorageConstraints `bson:"stores,omitempty"`
 	// Resources is the version of the service's resources; 0 before the first.
 	Resources int64  `bson:"resources,omitempty"`
 	Maker     string `bson:"maker,omitempty"` // identifies the AddService call that created it
+	// Bindings are the endpoints that are not bound like the default, with the default, unless it is alpha, at ""; sorted.
+	Bindings []Binding `bson:"bindings,omitempty"`
+	// Rollout is set while the units of an Alive service are upgraded to its charm in batches.
+	Rollout *Rollout `bson:"rollout,omitempty"`
+}
+
+// An Exposed is who can reach the ports of an endpoint.
+type Exposed struct {
+	Endpoint         string `bson:"endpoint"` // or entity.AllEndpoints
+	entity.ExposedTo `bson:",inline"`
+}
+
+// ExposedEndpoints returns who can reach the endpoints' ports, in normal form; nil if the service is not exposed.
+func (d Service) ExposedEndpoints() entity.ExposedEndpoints {
+	if d.Exposed {
+		return entity.Everywhere()
+	}
+	var all entity.ExposedEndpoints
+	for _, x := range d.Exposures {
+		if all == nil {
+			all = entity.ExposedEndpoints{}
+		}
+		all[x.Endpoint] = x.ExposedTo
+	}
+	return all
+}
+
+// KeepsExposed asserts that the service's charm and what is exposed of it are unchanged since it was read.
+func (d Service) KeepsExposed() bson.D {
+	keeps := bson.D{{"charm", d.CharmURL}, {"exposed", d.Exposed}}
+	if len(d.Exposures) == 0 {
+		return append(keeps, bson.DocElem{Name: "exposures", Value: bson.D{{"$exists", false}}})
+	}
+	return append(keeps, bson.DocElem{Name: "exposures", Value: d.Exposures})
+}
+
+// SetExposed returns the update that sets what ExposedEndpoints returns.
+func SetExposed(all entity.ExposedEndpoints) bson.D {
+	if len(all) == 0 || all.IsEverywhere() {
+		return bson.D{{"$set", bson.D{{"exposed", len(all) > 0}}}, {"$unset", bson.D{{"exposures", true}}}}
+	}
+	list := []Exposed{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, Exposed{name, all[name]})
+	}
+	return bson.D{{"$set", bson.D{{"exposed", false}, {"exposures", list}}}}
+}
+
+// A Binding binds an endpoint to a space.
+type Binding struct {
+	Endpoint string `bson:"endpoint"`
+	Space    string `bson:"space"` // the id
+}
+
+// SpaceFor returns the id of the space to which an endpoint is bound.
+func (d Service) SpaceFor(endpoint string) string {
+	space := entity.AlphaSpaceID
+	for _, b := range d.Bindings { // the default is first
+		if b.Endpoint == "" || b.Endpoint == endpoint {
+			space = b.Space
+		}
+	}
+	return space
+}
+
+// KeepsBindings asserts that the service's bindings are unchanged since it was read.
+func (d Service) KeepsBindings() bson.DocElem {
+	if len(d.Bindings) == 0 {
+		return bson.DocElem{Name: "bindings", Value: bson.D{{"$exists", false}}}
+	}
+	return bson.DocElem{Name: "bindings", Value: d.Bindings}
+}
+
+// A Rollout upgrades the units of a service in batches. Package rollout describes it.
+type Rollout struct {
+	ID      string        `bson:"id"`                // distinguishes it from earlier ones
+	Former  string        `bson:"former"`            // the charm to which it can be reverted
+	Reverts bool          `bson:"reverts,omitempty"` // it reverts another one, whose charm is Former
+	Batch   int           `bson:"batch"`             // the maximum number of units at a time
+	Timeout time.Duration `bson:"timeout"`           // within which the units of a batch must be healthy
+	Since   time.Time     `bson:"since"`             // when it last started, stopped or was resumed
+	Stopped string        `bson:"stopped,omitempty"` // why it has stopped
+
+	Settings []Setting `bson:"settings,omitempty"` // that were changed with it
+}
+
+// A Setting is a setting of a service that was changed with a rollout, as in Settings; nil if it is not set.
+type Setting struct {
+	Name string `bson:"name"`
+	Was  any    `bson:"was"`
+	Set  any    `bson:"set"`
+}
+
+// Public returns what users see of a rollout; nil if there is none.
+func (r *Rollout) Public() *entity.Rollout {
+	if r == nil {
+		return nil
+	}
+	return &entity.Rollout{Former: r.Former, Reverts: r.Reverts, Batch: r.Batch, Timeout: r.Timeout, Since: r.Since, Stopped: r.Stopped}
+}
+
+// CharmOf returns the charm that a unit of the service should run: during a rollout the one that it runs, until it is
+// its turn. A unit that has none yet gets the service's.
+func (d Service) CharmOf(u Unit) string {
+	if d.Rollout == nil || u.CharmURL == "" || u.InTurn(d.Rollout) {
+		return d.CharmURL
+	}
+	return u.CharmURL
+}
+
+// KeepsCharm asserts that the service has the same charm, and the same rollout, as when it was read.
+func (d Service) KeepsCharm() bson.D {
+	keeps, none := bson.D{{"charm", d.CharmURL}}, bson.D{{"$exists", false}}
+	switch {
+	case d.Rollout == nil:
+		return append(keeps, bson.DocElem{Name: "rollout", Value: none})
+	case d.Rollout.Stopped == "":
+		return append(keeps, bson.DocElem{Name: "rollout.id", Value: d.Rollout.ID}, bson.DocElem{Name: "rollout.stopped", Value: none})
+	}
+	return append(keeps, bson.DocElem{Name: "rollout.id", Value: d.Rollout.ID},
+		bson.DocElem{Name: "rollout.stopped", Value: d.Rollout.Stopped})
 }
 
 // KeepsMinUnits asserts that the service's minimum is unchanged since it was read.
@@ -82,6 +208,9 @@ type Settings struct {
 	Version   int64          `bson:"version"`
 	Absent    bool           `bson:"-"` // it will be inserted
 }
+
+// TrustSetting is the key of charm.Trust among the settings of a service. No option can have this name.
+const TrustSetting = "=trust"
 
 // Texts returns settings whose values are all texts.
 func (d Settings) Texts() map[string]string {

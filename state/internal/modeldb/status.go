@@ -23,8 +23,8 @@ type Status struct {
 	// Kept is set once the status is in the history. An initial status is added there
 	// when it is replaced.
 	Kept bool `bson:"kept,omitempty"`
-	// Version is the workload version of a service; it changes independently of the
-	// status.
+	// Version is the workload version of a service, or of a unit with the status of its workload; it changes
+	// independently of the status.
 	Version string `bson:"version,omitempty"`
 
 	Unset bool `bson:"-"` // an initial status, which is not stored

@@ -1,6 +1,9 @@
 package modeldb
 
 import (
+	"cmp"
+	"time"
+
 	"juju/state/entity"
 	"juju/state/lifecycle"
 )
@@ -25,7 +28,19 @@ type Unit struct {
 	Tasked bool `bson:"tasked,omitempty"`
 	// StorageToken is the token of the last hook that added storage.
 	StorageToken string `bson:"storagetoken,omitempty"`
+	// Turn is the unit's turn in the last rollout of its service that came to it.
+	Turn *Turn `bson:"turn,omitempty"`
 }
+
+// A Turn is when a unit was told to run its service's charm during a rollout.
+type Turn struct {
+	Rollout string            `bson:"rollout"` // its ID
+	At      time.Time         `bson:"at"`      // the same for all units of a batch
+	Was     entity.StatusWord `bson:"was"`     // the status of the unit's workload then
+}
+
+// InTurn reports whether a rollout has come to the unit.
+func (d Unit) InTurn(r *Rollout) bool { return d.Turn != nil && d.Turn.Rollout == r.ID }
 
 // Kind returns the unit's kind in the lifecycle tables.
 func (d Unit) Kind() lifecycle.Kind {
@@ -55,6 +70,17 @@ type Deployment struct {
 type Scope struct {
 	ID       string `bson:"_id"` // ScopePrefix + role + "#" + unit
 	Relation int    `bson:"relation"`
-	Unit     string `bson:"unit"`
+	Unit     string `bson:"unit,omitempty"`
+	Remote   string `bson:"remote,omitempty"` // instead of Unit, if the unit is in another model
 	Role     string `bson:"role"`
 }
+
+// Counterpart is the role of the scope that keeps a relation with an offer of another controller until its counterpart
+// there has ended. Its Remote is the remote service. No unit sees it, since units see the roles of endpoints.
+const Counterpart = "counterpart"
+
+// IsUnit reports whether the scope is a unit's, and not what keeps the relation for its counterpart.
+func (s Scope) IsUnit() bool { return s.Role != Counterpart }
+
+// Member is the name that the unit has in the relation.
+func (s Scope) Member() string { return cmp.Or(s.Unit, s.Remote) }

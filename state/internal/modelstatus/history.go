@@ -11,6 +11,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/limits"
+	"juju/state/mongo/cursor"
 )
 
 // maxHistory is the maximum number of statuses in one response.
@@ -121,7 +122,7 @@ func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) (
 	}
 	var past []modeldb.PastStatus
 	err := db.Reading(modeldb.HistoryC, func(c *mgo.Collection) error {
-		return c.Find(query).Sort("-$natural").Limit(most).All(&past)
+		return cursor.Find(c, query).Sort("-$natural").Limit(most).All(&past)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", modeldb.HistoryC, err)

@@ -65,6 +65,12 @@ func Match(s *entity.ModelStatus, patterns []string) error {
 	s.Machines = slices.DeleteFunc(s.Machines, func(m entity.MachineStatus) bool {
 		return !hosts[m.ID] && !machineMatches(m, patterns, hosts)
 	})
+	s.Remotes = slices.DeleteFunc(s.Remotes, func(r entity.RemoteStatus) bool {
+		return !anyMatches(patterns, func(p string) bool { return glob(p, r.Name) })
+	})
+	s.Offers = slices.DeleteFunc(s.Offers, func(o entity.OfferStatus) bool {
+		return !kept[o.Service] && !anyMatches(patterns, func(p string) bool { return glob(p, o.Name) })
+	})
 	s.Relations = slices.DeleteFunc(s.Relations, func(r entity.RelationStatus) bool {
 		return !slices.ContainsFunc(r.Endpoints, func(e entity.EndpointStatus) bool {
 			return slices.ContainsFunc(s.Services, func(svc entity.ServiceStatus) bool { return svc.Name == e.Service })

@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/mongo/cursor"
 )
 
 // Read reads the full status of a model, in a fixed number of queries. Match filters it.
@@ -34,7 +35,11 @@ type everything struct {
 	charms      map[string]modeldb.Charm
 	leaders     map[string]modeldb.Leader
 	attachments map[string]modeldb.Attachment
+	offers      map[string]modeldb.Offer
+	remotes     map[string]modeldb.Remote
+	networks    modeldb.Networks
 
+	offered  map[string][]entity.RemoteEndpoint       // by offer
 	opened   map[string]map[string][]entity.PortRange // by machine and unit; set by openPorts
 	awaiting map[string][]string                      // by unit; set by awaitedStorage
 }
@@ -43,6 +48,9 @@ func readAll(db *modeltxn.DB) (*everything, error) {
 	a := &everything{}
 	var err error
 	if a.model, err = db.Model(); err != nil {
+		return nil, err
+	}
+	if a.networks, err = db.Networks(); err != nil {
 		return nil, err
 	}
 	if err := readMap(db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
@@ -72,6 +80,21 @@ func readAll(db *modeltxn.DB) (*everything, error) {
 	if err := readMap(db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
 		return nil, err
 	}
+	if err := readMap(db, modeldb.OffersC, &a.offers, offerID); err != nil {
+		return nil, err
+	}
+	if err := readMap(db, modeldb.RemotesC, &a.remotes, remoteID); err != nil {
+		return nil, err
+	}
+	a.offered = map[string][]entity.RemoteEndpoint{}
+	for _, o := range a.offers {
+		ch, err := db.Charm(a.services[o.Service].CharmURL)
+		if err != nil && !entity.IsNotFound(err) {
+			return nil, err
+		} else if err == nil { // else the service was removed between the reads
+			a.offered[o.Name] = o.Offered(ch.Meta)
+		}
+	}
 	if err := db.All(modeldb.RelationsC, nil, &a.relations); err != nil {
 		return nil, err
 	}
@@ -86,7 +109,7 @@ func readMap[D any](db *modeltxn.DB, collection string, into *map[string]D, id f
 		fields[f] = 0
 	}
 	var docs []D
-	err := db.Reading(collection, func(c *mgo.Collection) error { return c.Find(nil).Select(fields).All(&docs) })
+	err := db.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, nil).Select(fields).All(&docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}

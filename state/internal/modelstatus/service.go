@@ -33,6 +33,18 @@ func Workloads(db *modeltxn.DB, units []modeldb.Unit) (map[string]entity.Status,
 	return all, nil
 }
 
+// withRollout returns the status of a service whose upgrade in batches has stopped.
+func withRollout(shown entity.Status, r *modeldb.Rollout) entity.Status {
+	if r == nil || r.Stopped == "" {
+		return shown
+	}
+	if shown.Status != entity.StatusError {
+		shown.Status = entity.StatusBlocked
+	}
+	shown.Message, shown.Since, shown.Data = "upgrade stopped: "+r.Stopped, r.Since, nil
+	return shown
+}
+
 // OfService returns the status of a service: the one set by its leader, or else the worst of its units'.
 func OfService(set entity.Status, workloads []entity.Status) entity.Status {
 	if set.Status != entity.StatusUnknown {

@@ -15,11 +15,7 @@ import (
 // status builds the status that users see. All derived values are computed here, so that all clients show the
 // same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
-	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
-		Version: a.model.AgentBinaries().Version,
-		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == modeldb.ControllerModel,
-		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
-	}}
+	s := &entity.ModelStatus{At: now, Model: a.header()}
 	containers := map[string][]string{} // host → ids
 	for id := range a.machines {
 		if host, _, in := cutLast(id, "/", 2); in {
@@ -46,7 +42,22 @@ func (a *everything) status(now time.Time) *entity.ModelStatus {
 	for _, r := range a.relations {
 		s.Relations = append(s.Relations, a.relation(r))
 	}
+	for _, name := range names(a.remotes) {
+		s.Remotes = append(s.Remotes, a.remote(a.remotes[name]))
+	}
+	for _, name := range names(a.offers) {
+		s.Offers = append(s.Offers, a.offer(a.offers[name]))
+	}
 	return s
+}
+
+// header returns the status of the model itself.
+func (a *everything) header() entity.ModelHeader {
+	return entity.ModelHeader{
+		Version: a.model.AgentBinaries().Version,
+		Name:    a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == modeldb.ControllerModel,
+		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
+	}
 }
 
 func names[D any](m map[string]D) []string {
@@ -103,7 +114,7 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	doc := a.services[name]
 	s := entity.ServiceStatus{
 		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL),
-		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
+		Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(), Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
 		Relations: map[string][]string{},
 	}
 	for _, r := range a.relations {
@@ -130,7 +141,14 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		}
 	}
 	said := a.statuses[modeldb.ServiceKey(name)]
-	s.Status, s.WorkloadVersion = OfService(said.Mended(), workloads), said.Version
+	s.Status, s.WorkloadVersion = withRollout(OfService(said.Mended(), workloads), doc.Rollout), said.Version
+	s.Rollout = doc.Rollout.Public()
+	for _, b := range doc.Bindings {
+		if s.Bindings == nil {
+			s.Bindings = map[string]string{"": a.networks.NameOf(doc.SpaceFor(""))}
+		}
+		s.Bindings[b.Endpoint] = a.networks.NameOf(b.Space)
+	}
 	return s
 }
 
@@ -153,23 +171,21 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	doc := a.units[name]
 	u := entity.UnitStatus{
 		Name: name, Life: doc.Life, Machine: doc.Machine, Resolved: doc.Resolved,
-		Workload: a.statusOf(modeldb.WorkloadKey(name), doc.Birth), Agent: a.statusOf(modeldb.UnitKey(name), doc.Birth),
+		Workload: a.workload(name), Agent: a.statusOf(modeldb.UnitKey(name), doc.Birth),
 		Leader: a.leaders[doc.Service].Holder == name, Strength: max(doc.Strength, a.services[doc.Service].Strength),
+		WorkloadVersion: a.statuses[modeldb.WorkloadKey(name)].Version,
 	}
-	if doc.Principal != "" {
-		u.Machine = a.units[doc.Principal].Machine
-	}
+	u.Machine = a.machineOf(doc)
 	if doc.CharmURL != "" && doc.CharmURL != a.services[doc.Service].CharmURL {
 		u.CharmURL = doc.CharmURL
+	}
+	if r := a.services[doc.Service].Rollout; r != nil {
+		u.Turned = doc.InTurn(r)
 	}
 	if addresses := a.machines[u.Machine].Addresses; len(addresses) > 0 {
 		u.PublicAddress = addresses[0]
 	}
-	storage, why := a.awaitedStorage(name)
-	if _, said := a.statuses[modeldb.WorkloadKey(name)]; !said {
-		u.Workload.Message = a.awaited(doc, u.Machine, storage)
-	}
-	if why != "" && u.Agent.Message == "" {
+	if _, why := a.awaitedStorage(name); why != "" && u.Agent.Message == "" {
 		u.Agent.Message = why
 	}
 	var damaged []entity.PortRange
@@ -181,6 +197,25 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))
 	}
 	return u
+}
+
+// machineOf returns the machine of a unit: a subordinate has its principal's.
+func (a *everything) machineOf(u modeldb.Unit) string {
+	if u.Principal != "" {
+		return a.units[u.Principal].Machine
+	}
+	return u.Machine
+}
+
+// workload returns the status of a unit's workload: until it has said one, what it is waiting for.
+func (a *everything) workload(name string) entity.Status {
+	doc := a.units[name]
+	status := a.statusOf(modeldb.WorkloadKey(name), doc.Birth)
+	if _, said := a.statuses[modeldb.WorkloadKey(name)]; !said {
+		storage, _ := a.awaitedStorage(name)
+		status.Message = a.awaited(doc, a.machineOf(doc), storage)
+	}
+	return status
 }
 
 // awaited returns what a unit is waiting for before its first hook. The texts are Juju's where it has any.
@@ -256,6 +291,8 @@ func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 		Status: entity.Status{Status: "joined"}}
 	if doc.Life != entity.Alive {
 		r.Status.Status = "broken"
+	} else if doc.Suspended {
+		r.Status = entity.Status{Status: "suspended", Message: doc.Message}
 	}
 	for _, e := range doc.Endpoints {
 		r.Endpoints = append(r.Endpoints, entity.EndpointStatus{Service: e.Service, Name: e.Name, Role: e.Role,
@@ -267,7 +304,7 @@ func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 // modelStatus returns the status of the model itself.
 func (a *everything) modelStatus() entity.Status {
 	if a.model.Life == entity.Alive {
-		return entity.Status{Status: entity.StatusAvailable}
+		return entity.Status{Status: entity.StatusAvailable, Since: a.model.Since}
 	}
 	return limits.MendStatus(entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
 		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))})

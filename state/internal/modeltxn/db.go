@@ -129,6 +129,16 @@ func (db *DB) RelationsOf(service string) ([]modeldb.Relation, error) {
 	return docs, err
 }
 
+// RelationsBy reads the relations that refer to a target, by number.
+func (db *DB) RelationsBy(ref lifecycle.Ref, name string) (docs []modeldb.Relation, err error) {
+	if ref.In == modeldb.EndpointsC {
+		return db.RelationsOf(name)
+	}
+	err = db.All(modeldb.RelationsC, modeldb.SourcesQuery(ref, name), &docs)
+	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
+	return docs, err
+}
+
 // Machines reads the machines that match, in natural order.
 func (db *DB) Machines(query bson.D) ([]modeldb.Machine, error) {
 	return sorted(db, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID })
@@ -142,6 +152,28 @@ func (db *DB) Units(query bson.D) ([]modeldb.Unit, error) {
 // Services reads the services that match, in natural order.
 func (db *DB) Services(query bson.D) ([]modeldb.Service, error) {
 	return sorted(db, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name })
+}
+
+// Offers reads the offers that match, in natural order.
+func (db *DB) Offers(query bson.D) ([]modeldb.Offer, error) {
+	return sorted(db, modeldb.OffersC, query, func(d modeldb.Offer) string { return d.Name })
+}
+
+// Offer reads an offer; the error is entity.NotFound if it does not exist.
+func (db *DB) Offer(name string) (doc modeldb.Offer, err error) {
+	err = db.Get(modeldb.OffersC, name, &doc, fmt.Sprintf("offer %q", name))
+	return doc, entity.WithHint(err, "To list the offers: juju offers")
+}
+
+// Remote reads a remote service; the error is entity.NotFound if it does not exist.
+func (db *DB) Remote(name string) (doc modeldb.Remote, err error) {
+	err = db.Get(modeldb.RemotesC, name, &doc, fmt.Sprintf("remote service %q", name))
+	return doc, entity.WithHint(err, "To see what is in the model: juju status")
+}
+
+// Remotes reads the remote services that match, in natural order.
+func (db *DB) Remotes(query bson.D) ([]modeldb.Remote, error) {
+	return sorted(db, modeldb.RemotesC, query, func(d modeldb.Remote) string { return d.Name })
 }
 
 // Storages reads the storage instances that match, in natural order.
@@ -169,7 +201,12 @@ func (db *DB) ScopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, error) 
 	if ref.From != lifecycle.Scope {
 		return nil, nil
 	}
-	return sorted(db, modeldb.ScopesC, modeldb.SourcesQuery(ref, name), func(d modeldb.Scope) string { return d.Unit })
+	return sorted(db, modeldb.ScopesC, modeldb.SourcesQuery(ref, name), modeldb.Scope.Member)
+}
+
+// ScopesIn reads the scopes of a relation, in the natural order of their units.
+func (db *DB) ScopesIn(relation int) ([]modeldb.Scope, error) {
+	return sorted(db, modeldb.ScopesC, bson.D{{"relation", relation}}, modeldb.Scope.Member)
 }
 
 // IDs returns the ids of the documents that match a query.
@@ -195,6 +232,15 @@ func sorted[D any](db *DB, collection string, query bson.D, name func(D) string)
 	err = db.All(collection, query, &docs)
 	slices.SortFunc(docs, func(a, b D) int { return entity.CompareNatural(name(a), name(b)) })
 	return docs, err
+}
+
+// Networks reads the spaces and subnets of the model.
+func (db *DB) Networks() (doc modeldb.Networks, err error) {
+	err = db.Get(modeldb.NetworksC, modeldb.NetworksC, &doc, "networks")
+	if entity.IsNotFound(err) {
+		return modeldb.Networks{ID: modeldb.NetworksC, Missing: true}, nil
+	}
+	return doc, err
 }
 
 // Constraints reads the constraints of a key; "" if it has none.
@@ -245,4 +291,15 @@ func (db *DB) Charm(url string) (*charm.Charm, error) {
 	}
 	db.charms.Store(url, ch)
 	return ch, nil
+}
+
+// UseCharm asserts that the model keeps a charm that something will use. The error is entity.NotFound if it does not have it,
+// also if Charm still knows it.
+func (db *DB) UseCharm(o *Ops, url string) error {
+	found, err := db.Count(modeldb.CharmsC, bson.D{{"_id", url}})
+	if err == nil && found == 0 {
+		err = entity.Errorf(entity.NotFound, "charm %q not found", url)
+	}
+	o.Assert(modeldb.CharmsC, url, Exists)
+	return err
 }

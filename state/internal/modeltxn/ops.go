@@ -151,14 +151,6 @@ var (
 
 const Exists = txn.DocExists
 
-// Unadvanced asserts that a number in the model's document, which only grows, still has the value read.
-func Unadvanced(field string, read int) bson.D {
-	if read == 0 {
-		return bson.D{{field, bson.D{{"$exists", false}}}}
-	}
-	return bson.D{{field, read}}
-}
-
 // Cleanup adds a cleanup of a kind that is added at most once per arg.
 func (o *Ops) Cleanup(kind, arg string) {
 	o.Insert(modeldb.CleanupsC, kind+"-"+arg, modeldb.Cleanup{ID: kind + "-" + arg, Kind: kind, Arg: arg})

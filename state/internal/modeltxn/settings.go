@@ -20,6 +20,15 @@ func (db *DB) Settings(key string) (modeldb.Settings, error) {
 	return doc, err
 }
 
+// SettingsIn reads the settings of the units and services in a relation.
+func (db *DB) SettingsIn(relation int) (docs []modeldb.Settings, err error) {
+	err = db.All(modeldb.SettingsC, bson.D{{"relation", relation}}, &docs)
+	for i := range docs {
+		docs[i].Settings = modeldb.UnescapeKeys(docs[i].Settings)
+	}
+	return docs, err
+}
+
 // PutSettings merges changes into settings as ChangeSettings does, or, if there are none, inserts begin with
 // the changes. It reports whether any value changes.
 func (db *DB) PutSettings(o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {

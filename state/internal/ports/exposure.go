@@ -3,8 +3,6 @@ package ports
 import (
 	"net/netip"
 
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -12,7 +10,7 @@ import (
 )
 
 // Exposure returns the ports that must be reachable from outside: the open ports of units of exposed services,
-// including subordinates. It omits machines that run a controller, both as instances and as hosts.
+// including subordinates, and who can reach them. It omits machines that run a controller, both as instances and as hosts.
 func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
 	model, err := db.Model()
@@ -20,7 +18,7 @@ func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 		return x, err
 	}
 	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
-	exposed, err := exposedServices(db)
+	reach, err := reachOf(db)
 	if err != nil {
 		return x, err
 	}
@@ -28,12 +26,17 @@ func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 	if err := db.All(modeldb.PortsC, nil, &docs); err != nil {
 		return x, err
 	}
-	open := map[string][]entity.PortRange{} // by machine
+	open, from := map[string][]entity.PortRange{}, map[string][]entity.PortsFrom{} // by machine
 	for _, doc := range docs {
 		for _, port := range doc.Ports {
-			if exposed[entity.UnitService(port.Unit)] && port.Range().Check() == nil {
+			if port.Range().Check() != nil {
+				continue
+			}
+			everyone, cidrs := reach.of(port)
+			if everyone {
 				open[doc.ID] = append(open[doc.ID], port.Range())
 			}
+			from[doc.ID] = addFrom(from[doc.ID], cidrs, port.Range())
 		}
 	}
 	machines, err := db.Machines(nil)
@@ -44,25 +47,18 @@ func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 			x.Hosts = append(x.Hosts, peerAddresses(m)...)
 		default:
 			x.Instances[m.InstanceID] = open[m.ID]
+			if len(from[m.ID]) > 0 {
+				if x.From == nil {
+					x.From = map[string][]entity.PortsFrom{}
+				}
+				x.From[m.InstanceID] = from[m.ID]
+			}
 			if len(m.CloudAddresses) > 0 {
 				x.Addresses[m.InstanceID] = m.CloudAddresses
 			}
 		}
 	}
 	return x, err
-}
-
-// exposedServices returns the services that are exposed.
-func exposedServices(db *modeltxn.DB) (map[string]bool, error) {
-	var services []struct {
-		Name string `bson:"_id"`
-	}
-	err := db.All(modeldb.ServicesC, bson.D{{"exposed", true}}, &services)
-	exposed := map[string]bool{}
-	for _, s := range services {
-		exposed[s.Name] = true
-	}
-	return exposed, err
 }
 
 // maxPeerAddresses is the maximum number of a machine's addresses that the rules of other machines allow.

@@ -18,7 +18,7 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 		return x, err
 	}
 	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
-	exposed, err := exposedServices(db)
+	reach, err := reachOf(db)
 	if err != nil {
 		return x, err
 	}
@@ -33,16 +33,21 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 	x.Open = kept(m)
 	for _, doc := range docs {
 		for _, port := range doc.Ports {
-			switch isExposed := exposed[entity.UnitService(port.Unit)]; {
-			case port.Range().Check() != nil:
-			case isExposed && x.Mode == modelconfig.FirewallGlobal:
+			if port.Range().Check() != nil {
+				continue
+			}
+			everyone, cidrs := reach.of(port)
+			x.From = addFrom(x.From, cidrs, port.Range())
+			switch {
+			case everyone && x.Mode == modelconfig.FirewallGlobal:
 				x.Open = append(x.Open, port.Range())
-			case !isExposed && doc.ID == m.ID:
+			case !everyone && doc.ID == m.ID:
 				x.Closed = append(x.Closed, port.Range())
 			}
 		}
 	}
 	if len(x.Closed) == 0 {
+		x.From = nil
 		return x, nil
 	}
 	others, err := db.Machines(bson.D{{"_id", bson.D{{"$ne", m.ID}}}})

@@ -24,8 +24,8 @@ func of(db *modeltxn.DB, machine string) (modeldb.Ports, error) {
 }
 
 // Opened returns the open ports of all units on a unit's machine, by unit.
-func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.PortRange, error) {
-	open := map[string][]entity.PortRange{}
+func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.EndpointPorts, error) {
+	open := map[string][]entity.EndpointPorts{}
 	id, err := db.MachineOf(u)
 	if err != nil || id == "" {
 		return open, err
@@ -35,17 +35,17 @@ func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.PortRange, err
 		return nil, err
 	}
 	for _, p := range doc.Ports {
-		open[p.Unit] = append(open[p.Unit], p.Range())
+		open[p.Unit] = append(open[p.Unit], entity.EndpointPorts{PortRange: p.Range(), Endpoints: p.Endpoints})
 	}
 	for _, ranges := range open {
-		slices.SortFunc(ranges, entity.ComparePorts)
+		slices.SortFunc(ranges, func(a, b entity.EndpointPorts) int { return entity.ComparePorts(a.PortRange, b.PortRange) })
 	}
 	return open, nil
 }
 
-// Change opens and closes ports of a unit. It rejects a range that another unit has opened, or that overlaps
-// another range of the unit.
-func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []entity.PortRange) error {
+// Change opens and closes the ports of a unit that a hook has. It rejects a range that another unit has opened, or that
+// overlaps another range of the unit.
+func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, hook entity.HookChanges) error {
 	id, err := db.MachineOf(u)
 	if err != nil {
 		return err
@@ -57,7 +57,11 @@ func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []e
 	if err != nil {
 		return err
 	}
-	after, err := changedPorts(doc.Ports, u.Name, opened, closed)
+	opened := slices.Clone(hook.EndpointPorts)
+	for _, r := range hook.OpenPorts {
+		opened = append(opened, entity.EndpointPorts{PortRange: r})
+	}
+	after, err := changedPorts(doc.Ports, u.Name, opened, hook.ClosePorts)
 	if err != nil {
 		return err
 	}
@@ -68,8 +72,9 @@ func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, opened, closed []e
 }
 
 // changedPorts returns the open ports of a machine after a unit has closed and opened some; nil if nothing
-// changes.
-func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entity.PortRange) ([]modeldb.OpenPort, error) {
+// changes. A range that the unit has open already gets the endpoints for which it is opened now.
+func changedPorts(before []modeldb.OpenPort, unit string, opened []entity.EndpointPorts, closed []entity.PortRange,
+) ([]modeldb.OpenPort, error) {
 	going := make(map[entity.PortRange]bool, len(closed))
 	for _, r := range closed {
 		going[r] = true
@@ -78,22 +83,23 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 		func(p modeldb.OpenPort) bool { return p.Unit == unit && going[p.Range()] })
 	changed := len(after) < len(before)
 	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has opened each range
+	at := make(map[entity.PortRange]int, len(after))                   // its index
 	there := make([]entity.PortRange, len(after))
-	own := 0
 	for i, p := range after {
 		there[i] = p.Range()
-		units[there[i]] = p.Unit
-		if p.Unit == unit {
-			own++
-		}
+		units[there[i]], at[there[i]] = p.Unit, i
 	}
 	// The open ports stay in one table; the new ones are added to another.
 	tables := []*porttable.Table{porttable.New(there), porttable.New(nil)}
-	for _, r := range opened {
+	for _, open := range opened {
+		r, endpoints := open.PortRange, slices.Compact(slices.Sorted(slices.Values(open.Endpoints)))
 		if err := r.Check(); err != nil {
 			return nil, err
 		}
 		if units[r] == unit {
+			if i := at[r]; !slices.Equal(after[i].Endpoints, endpoints) {
+				after[i].Endpoints, changed = endpoints, true
+			}
 			continue
 		}
 		for _, table := range tables {
@@ -102,21 +108,33 @@ func changedPorts(before []modeldb.OpenPort, unit string, opened, closed []entit
 			}
 		}
 		tables[1].Add(r)
-		units[r] = unit
-		after = append(after, modeldb.OpenPort{unit, r.From, r.To, r.Protocol})
-		own++
+		units[r], at[r] = unit, len(after)
+		after = append(after, modeldb.OpenPort{unit, r.From, r.To, r.Protocol, endpoints})
 		changed = true
 	}
 	if !changed {
 		return nil, nil
 	}
-	if len(after) > len(before) {
+	_, most := sizes(before, unit)
+	if own, all := sizes(after, unit); all > most {
 		// A document that exceeds the limit may still shrink.
-		if err := cmp.Or(limits.UnitPorts.Check(own), limits.MachinePorts.Check(len(after))); err != nil {
+		if err := cmp.Or(limits.UnitPorts.Check(own), limits.MachinePorts.Check(all)); err != nil {
 			return nil, err
 		}
 	}
 	return after, nil
+}
+
+// sizes returns how many ranges a unit has open, and all units of the machine. One that is open for some endpoints counts
+// once for each.
+func sizes(ports []modeldb.OpenPort, unit string) (own, all int) {
+	for _, p := range ports {
+		n := max(1, len(p.Endpoints))
+		if all += n; p.Unit == unit {
+			own += n
+		}
+	}
+	return own, all
 }
 
 func set(o *modeltxn.Ops, doc modeldb.Ports, ports []modeldb.OpenPort) {

@@ -56,7 +56,7 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		}
 		// Of two concurrent additions, the later one sees the earlier one.
 		o.AssertModelAlive()
-		o.Update(modeldb.ModelC, modeldb.ModelC, modeltxn.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
+		o.Update(modeldb.ModelC, modeldb.ModelC, mongo.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
 		for i, name := range names {
 			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.db.Now()})
 		}

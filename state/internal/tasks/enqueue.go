@@ -247,7 +247,7 @@ func (e *enqueueing) action(
 	case len(ch.Actions.Specs) == 0:
 		err = entity.Errorf(entity.Invalid, "no actions defined on charm %q", url)
 	case !ok:
-		err = entity.WithHint(entity.Errorf(entity.Invalid, "action %q not defined on unit %q", name, u.Name),
+		err = entity.WithHint(entity.Errorf(entity.NotFound, "action %q not defined on unit %q", name, u.Name),
 			"To list the actions: juju actions %s", u.Service)
 	}
 	return spec, assert, err

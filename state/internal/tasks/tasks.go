@@ -15,6 +15,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
+	"juju/state/mongo/cursor"
 )
 
 // Tasks are the tasks of the units and machines of a model.
@@ -108,7 +109,7 @@ var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
 func (t Tasks) read(query, fields bson.D, docs *[]modeldb.Task) error {
-	return t.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
+	return t.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(docs) })
 }
 
 // withTasks reads the tasks of some operations, and returns both in order.

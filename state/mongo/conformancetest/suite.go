@@ -49,6 +49,7 @@ func Run(t *testing.T, dial Dial) {
 		{"Limits", testLimits},
 		{"Commands", testCommands},
 		{"GridFS", testGridFS},
+		{"Aggregate", testAggregate},
 		{"Transactions", testTransactions},
 	} {
 		t.Run(subject.name, func(t *testing.T) { subject.run(t, open(t, dial)) })

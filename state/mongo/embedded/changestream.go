@@ -17,7 +17,7 @@ import (
 )
 
 // A changeStream reads the store's events, waits at the end for new ones, and ends after the collection it watches was
-// dropped. The store keeps its latest events in memory only, so a stream can't be resumed after a restart of the
+// dropped or replaced. The store keeps its latest events in memory only, so a stream can't be resumed after a restart of the
 // server, or after very many changes: the client gets ChangeStreamHistoryLost.
 type changeStream struct {
 	store      *storage.Store
@@ -31,84 +31,34 @@ type changeStream struct {
 	invalid    bool // the collection was dropped, and the client was told
 }
 
-// aggregate executes a pipeline whose first stage is $changeStream. Others are refused by name.
-func (r *request) aggregate() error {
-	st := &changeStream{store: r.s.store, run: r.s.run, db: r.db}
-	var err error
-	if v := firstValue(r.body); v.Type == bson.TypeString {
-		if st.collection, err = r.collection(); err != nil {
-			return err
-		}
+// watch opens a change stream: $changeStream, then perhaps a $match, then perhaps a $project.
+func (r *request) watch(a *aggregation) (*cursor, error) {
+	if r.inTxn {
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
 	}
-	var stages []bsoncore.Document
-	batchSize := int64(firstBatch)
-	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
-		switch key {
-		case "pipeline":
-			if v.Type != bson.TypeArray {
-				return true, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
-			}
-			it := raw.Elements(v.Data)
-			for e, ok := it.Next(); ok; e, ok = it.Next() {
-				if e.Value.Type != bson.TypeEmbeddedDocument {
-					return true, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
-				}
-				stages = append(stages, e.Value.Data)
-			}
-			return true, nil
-		case "cursor":
-			doc, err := wantDocument(key, v)
-			if err != nil {
-				return true, err
-			}
-			if size, ok := raw.Get(doc, "batchSize"); ok {
-				batchSize, err = wantInt("batchSize", size)
-			}
-			return true, err
-		case "allowDiskUse", "bypassDocumentValidation":
-			return true, nil
-		}
-		return false, nil
-	}); err != nil {
-		return err
-	}
-	if r.inTxn && len(stages) > 0 {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
-	}
-	for i, stage := range stages {
+	st := &changeStream{store: r.s.store, run: r.s.run, db: r.db, collection: a.collection}
+	for i, stage := range a.stages {
 		it := raw.Elements(stage)
 		e, _ := it.Next()
+		var err error
 		switch name := string(e.Key); {
-		case i == 0 && name == "$changeStream":
+		case i == 0:
 			err = r.openStream(st, e.Value)
-		case i > 0 && name == "$match" && st.filter == nil && st.show == nil:
+		case name == "$match" && st.filter == nil && st.show == nil:
 			st.filter, err = compileFilter(name, e.Value)
-		case i > 0 && name == "$project" && st.show == nil:
+		case name == "$project" && st.show == nil:
 			var doc bsoncore.Document
 			if doc, err = wantDocument(name, e.Value); err == nil {
 				st.show, err = query.CompileProjection(doc)
 			}
 		default:
-			err = mongoerr.New(mongoerr.UnrecognizedPipelineStage, "Unrecognized pipeline stage name: '%s'", name)
+			err = mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline, or not there", name)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(stages) == 0 {
-		return mongoerr.New(mongoerr.UnrecognizedPipelineStage, "aggregate without $changeStream is not supported")
-	}
-	namespace := r.db + ".$cmd.aggregate"
-	if st.collection != "" {
-		namespace = r.db + "." + st.collection
-	}
-	cur := &cursor{namespace: namespace, stream: st, left: -1, await: true}
-	b := r.conn.emptyBatch()
-	if err := st.read(b, batchSize); err != nil {
-		return err
-	}
-	r.appendCursor(r.s.cursors.add(cur), namespace, "firstBatch", b)
-	return nil
+	return &cursor{namespace: a.namespace, stream: st, left: -1, await: true}, nil
 }
 
 // openStream parses the options of $changeStream, and positions the stream.
@@ -192,7 +142,7 @@ func (st *changeStream) read(b *batch, n int64) error {
 			}
 			number := st.next
 			st.next++
-			if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection {
+			if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection && e.To != st.collection {
 				continue
 			}
 			doc, err := st.event(number, e)
@@ -206,7 +156,7 @@ func (st *changeStream) read(b *batch, n int64) error {
 				return err
 			}
 			b.ends = append(b.ends, len(b.data))
-			if e.Kind == storage.Dropped && st.collection != "" {
+			if (e.Kind == storage.Dropped || e.Kind == storage.Renamed) && st.collection != "" {
 				st.invalid = true
 				b.data = append(b.data, st.invalidate(number)...)
 				b.ends = append(b.ends, len(b.data))
@@ -218,6 +168,7 @@ func (st *changeStream) read(b *batch, n int64) error {
 
 var operations = map[storage.Kind]string{
 	storage.Inserted: "insert", storage.Updated: "update", storage.Replaced: "replace", storage.Deleted: "delete", storage.Dropped: "drop",
+	storage.Renamed: "rename",
 }
 
 // event returns the document that describes an event.
@@ -247,6 +198,9 @@ func (st *changeStream) event(number uint64, e storage.Event) (bsoncore.Document
 		doc.AppendValue("fullDocument", now)
 	}
 	doc.AppendDocument("ns", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.Collection).Build())
+	if e.Kind == storage.Renamed {
+		doc.AppendDocument("to", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.To).Build())
+	}
 	if hasID {
 		doc.AppendDocument("documentKey", bsoncore.NewDocumentBuilder().AppendValue("_id", id).Build())
 	}

@@ -24,10 +24,12 @@ func (s *Server) release() release {
 	if s.opts.Standalone {
 		return release{3, 6, 6}
 	}
-	return release{4, 0, 7}
+	return release{4, 4, 9}
 }
 
-func (r release) String() string { return fmt.Sprintf("%d.%d.0", r.major, r.minor) }
+func (r release) String() string { return r.short() + ".0" }
+
+func (r release) short() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
 
 // setName is the name of the replica set that the server presents itself as.
 const setName = "embedded"

@@ -106,20 +106,28 @@ func (r *request) createIndexes() error {
 		}
 		specs = append(specs, ix)
 	}
-	created := r.s.store.Collection(r.db, name) == nil
-	coll, err := r.s.store.Ensure(r.db, name)
-	if err != nil {
-		return err
-	}
-	before, made := len(coll.Indexes()), 0
-	for _, ix := range specs {
-		is, err := coll.CreateIndex(ix)
+	var created bool
+	var before, made int
+	err = r.unlessDropped(name, func() error {
+		created = r.s.store.Collection(r.db, name) == nil
+		coll, err := r.s.store.Ensure(r.db, name)
 		if err != nil {
 			return err
 		}
-		if is {
-			made++
+		before, made = len(coll.Indexes()), 0
+		for _, ix := range specs {
+			is, err := coll.CreateIndex(ix)
+			if err != nil {
+				return err
+			}
+			if is {
+				made++
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	r.out = bsoncore.AppendBooleanElement(r.out, "createdCollectionAutomatically", created)
 	r.out = bsoncore.AppendInt32Element(r.out, "numIndexesBefore", int32(before))
@@ -208,16 +216,18 @@ func (r *request) dropIndexes() error {
 	if which, _ = raw.Get(r.body, "index"); which.Type == 0 {
 		return mongoerr.New(mongoerr.FailedToParse, "dropIndexes needs 'index'")
 	}
-	coll := r.s.store.Collection(r.db, name)
-	if coll == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
-	}
-	was := len(coll.Indexes())
-	if err := dropIndex(coll, which); err != nil {
-		return err
-	}
-	r.out = bsoncore.AppendInt32Element(r.out, "nIndexesWas", int32(was))
-	return nil
+	return r.unlessDropped(name, func() error {
+		coll := r.s.store.Collection(r.db, name)
+		if coll == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+		}
+		was := len(coll.Indexes())
+		if err := dropIndex(coll, which); err != nil {
+			return err
+		}
+		r.out = bsoncore.AppendInt32Element(r.out, "nIndexesWas", int32(was))
+		return nil
+	})
 }
 
 func dropIndex(coll *storage.Collection, which bsoncore.Value) error {

@@ -26,8 +26,17 @@ func (r *request) delete() error {
 	return nil
 }
 
-func (r *request) deleteOne(collection string, statement []byte) (o outcome, err error) {
-	m := &modification{}
+func (r *request) deleteOne(collection string, statement []byte) (outcome, error) {
+	var m modification // it stays on the stack
+	multi, err := deleting(statement, &m)
+	if err != nil {
+		return outcome{}, err
+	}
+	return r.modify(collection, &m, multi)
+}
+
+// deleting parses one statement of a delete command into m. multi is set if it deletes all documents that match.
+func deleting(statement []byte, m *modification) (multi bool, err error) {
 	limit := int64(-1)
 	it := raw.Elements(statement)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -42,11 +51,11 @@ func (r *request) deleteOne(collection string, statement []byte) (o outcome, err
 			err = unknownField("delete", e)
 		}
 		if err != nil {
-			return o, err
+			return false, err
 		}
 	}
 	if m.filter == nil || limit != 0 && limit != 1 {
-		return o, mongoerr.New(mongoerr.FailedToParse, "a delete needs q, and a limit of 0 or 1")
+		return false, mongoerr.New(mongoerr.FailedToParse, "a delete needs q, and a limit of 0 or 1")
 	}
-	return r.modify(collection, m, limit == 0)
+	return limit == 0, nil
 }

@@ -20,7 +20,7 @@ type find struct {
 	filter, show, order bsoncore.Document
 	hint                bsoncore.Value
 	skip, limit         int64
-	batch               int64 // documents in the first batch; -1 if not specified
+	batch               int64 // documents in the first batch
 	single              bool  // close the cursor after the first batch
 	tailable, await     bool
 	forever             bool
@@ -68,50 +68,11 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 	return cur, err
 }
 
-// first fills the first batch. If there may be more documents, it registers the cursor; otherwise id is 0.
-func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
-	n := f.batch
-	if n < 0 {
-		n = firstBatch
-	}
-	if cur.tail != nil {
-		if err := cur.tail.read(cur, b, n); err != nil {
-			return 0, err
-		}
-		if f.single || cur.left == 0 {
-			return 0, nil
-		}
-		return s.cursors.add(cur), nil
-	}
-	more := true
-	if n > 0 {
-		if more, err = cur.fill(b, n); err != nil {
-			return 0, err
-		}
-	} else if err := cur.sel.pause(); err != nil {
-		return 0, err
-	}
-	if !more || f.single {
-		return 0, nil
-	}
-	cur.sel.late = s.ctx.Err // the client's time limit applied only to the first request
-	return s.cursors.add(cur), nil
-}
-
 func (r *request) find() error {
-	name, err := r.collection()
+	var f find // it stays on the stack
+	name, err := r.finding(&f)
 	if err != nil {
 		return err
-	}
-	f := find{batch: -1, tx: r.tx}
-	if err := r.fields(f.field); err != nil {
-		return err
-	}
-	if f.limit < 0 {
-		f.limit, f.single = -f.limit, true
-	}
-	if f.single && f.batch > 0 && f.limit == 0 {
-		f.limit = f.batch
 	}
 	cur, err := f.open(r.conn, r.db, name, r.late)
 	if err != nil {
@@ -120,12 +81,34 @@ func (r *request) find() error {
 	b := r.conn.emptyBatch()
 	var id int64
 	if cur != nil {
-		if id, err = f.first(r.s, cur, b); err != nil {
+		if id, err = r.s.begin(cur, b, f.batch, f.single); err != nil {
 			return err
 		}
 	}
 	r.appendCursor(id, r.db+"."+name, "firstBatch", b)
 	return nil
+}
+
+// finding parses a find command into f, and returns the collection's name.
+func (r *request) finding(f *find) (string, error) {
+	name, err := r.collection()
+	if err != nil {
+		return "", err
+	}
+	f.batch, f.tx = -1, r.tx
+	if err := r.fields(f.field); err != nil {
+		return "", err
+	}
+	if f.limit < 0 {
+		f.limit, f.single = -f.limit, true
+	}
+	if f.single && f.batch > 0 && f.limit == 0 {
+		f.limit = f.batch
+	}
+	if f.batch < 0 {
+		f.batch = firstBatch
+	}
+	return name, nil
 }
 
 // field parses one field of a find command.
@@ -161,7 +144,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 		f.await = raw.Truthy(v)
 	case "noCursorTimeout":
 		f.forever = raw.Truthy(v)
-	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
+	case "oplogReplay", "allowPartialResults", "allowDiskUse", "snapshot", "maxScan":
 		// These are the default behaviour, or only hints.
 	case "min", "max", "returnKey", "showRecordId":
 		if raw.Truthy(v) && !(v.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(v.Data)) {
@@ -334,7 +317,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 	case q.Limit == 1:
 		f.limit, f.single = 1, true // 1 has always meant the same as -1
 	case q.Limit == 0 && !f.tailable:
-		f.batch = -1
+		f.batch = firstBatch
 	}
 	if err := f.wrapped(); err != nil {
 		return wire.Reply{}, err
@@ -345,7 +328,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		return reply, err
 	}
 	b := c.emptyBatch()
-	if reply.Cursor, err = f.first(c.s, cur, b); err != nil {
+	if reply.Cursor, err = c.s.begin(cur, b, f.batch, f.single); err != nil {
 		return reply, err
 	}
 	b.each(func(_ int, doc []byte) { reply.Documents = append(reply.Documents, doc) })

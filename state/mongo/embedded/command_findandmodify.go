@@ -9,14 +9,21 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-func (r *request) findAndModify() error {
+// A findModify is a parsed findAndModify command.
+type findModify struct {
+	collection string
+	modification
+	wantNew bool
+	show    *query.Projection
+}
+
+func (r *request) findModify() (*findModify, error) {
 	collection, err := r.collection()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m := &modification{}
-	var remove, wantNew bool
-	var show *query.Projection
+	m := &findModify{collection: collection}
+	var remove bool
 	var u, filters bsoncore.Value
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
 		var err error
@@ -30,7 +37,7 @@ func (r *request) findAndModify() error {
 			}
 		case "fields":
 			if doc, err = wantDocument(key, v); err == nil {
-				show, err = query.CompileProjection(doc)
+				m.show, err = query.CompileProjection(doc)
 			}
 		case "update":
 			if v.Type != bson.TypeNull {
@@ -41,7 +48,7 @@ func (r *request) findAndModify() error {
 		case "remove":
 			remove = raw.Truthy(v)
 		case "new":
-			wantNew = raw.Truthy(v)
+			m.wantNew = raw.Truthy(v)
 		case "upsert":
 			m.upsert = raw.Truthy(v)
 		case "hint":
@@ -52,41 +59,49 @@ func (r *request) findAndModify() error {
 		}
 		return true, err
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	if m.filter == nil {
 		if m.filter, err = query.Compile(nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if u.Type != 0 {
 		if m.update, err = compileUpdate("update", u, filters); err != nil {
-			return err
+			return nil, err
 		}
 	} else if filters.Type != 0 {
-		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified without an update")
+		return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified without an update")
 	}
 	switch {
-	case remove && (m.update != nil || wantNew || m.upsert):
-		return mongoerr.New(mongoerr.FailedToParse, "remove cannot be combined with update, new or upsert")
+	case remove && (m.update != nil || m.wantNew || m.upsert):
+		return nil, mongoerr.New(mongoerr.FailedToParse, "remove cannot be combined with update, new or upsert")
 	case !remove && m.update == nil:
-		return mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+	}
+	return m, nil
+}
+
+func (r *request) findAndModify() error {
+	m, err := r.findModify()
+	if err != nil {
+		return err
 	}
 	start := len(r.out)
 	m.result = func(old, new []byte, position int) (err error) {
 		r.out = r.out[:start] // discards a failed attempt
 		doc := old
-		if wantNew {
+		if m.wantNew {
 			doc = new
 		}
 		if doc == nil {
 			return nil
 		}
 		r.out = bsoncore.AppendHeader(r.out, bson.TypeEmbeddedDocument, "value")
-		r.out, err = show.Append(r.out, doc, position)
+		r.out, err = m.show.Append(r.out, doc, position)
 		return err
 	}
-	o, err := r.modify(collection, m, false)
+	o, err := r.modify(m.collection, &m.modification, false)
 	if err != nil {
 		return err
 	}
@@ -100,7 +115,7 @@ func (r *request) findAndModify() error {
 		n = 1
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", int32(n))
-	if !remove {
+	if m.update != nil {
 		r.out = bsoncore.AppendBooleanElement(r.out, "updatedExisting", o.matched > 0)
 	}
 	if o.upserted.Type != 0 {

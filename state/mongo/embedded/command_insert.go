@@ -37,15 +37,19 @@ func (r *request) insertOne(collection string, doc []byte) error {
 		return err
 	}
 	doc = withID(doc)
-	var err error
-	for i := 0; i < attempts; i++ {
-		coll := r.s.store.Collection(r.db, collection)
-		if coll == nil {
-			if coll, err = r.ensure(collection); err != nil {
-				return err
-			}
+	return r.unlessDropped(collection, func() error {
+		coll, err := r.ensure(collection)
+		if err != nil {
+			return err
 		}
-		if err = coll.Insert(r.tx, doc); !errors.Is(err, storage.ErrDropped) {
+		return coll.Insert(r.tx, doc)
+	})
+}
+
+// unlessDropped calls f, and calls it again if the collection that it found has been dropped or replaced meanwhile.
+func (r *request) unlessDropped(collection string, f func() error) error {
+	for range attempts {
+		if err := f(); !errors.Is(err, storage.ErrDropped) {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/raw"
-	"juju/state/mongo/embedded/storage"
 )
 
 func (r *request) listIndexes() error {
@@ -123,59 +122,4 @@ func (r *request) listCollections() error {
 		}
 	}
 	return r.answerList(list, r.db+".$cmd.listCollections", n)
-}
-
-func (r *request) collStats() error {
-	name, err := r.collection()
-	if err != nil {
-		return err
-	}
-	scale := int64(1)
-	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
-		if key != "scale" {
-			return key == "verbose", nil
-		}
-		n, err := wantInt(key, v)
-		if err == nil && n < 1 {
-			err = mongoerr.New(mongoerr.BadValue, "scale has to be at least 1")
-		}
-		scale = n
-		return true, err
-	}); err != nil {
-		return err
-	}
-	r.out = bsoncore.AppendStringElement(r.out, "ns", r.db+"."+name)
-	var stats storage.Stats
-	coll := r.s.store.Collection(r.db, name)
-	indexes := int32(0)
-	if coll != nil {
-		if stats, err = coll.Stats(); err != nil {
-			return err
-		}
-		indexes = int32(len(coll.Indexes()))
-	}
-	r.out = bsoncore.AppendInt64Element(r.out, "size", stats.Bytes/scale)
-	r.out = bsoncore.AppendInt64Element(r.out, "count", stats.Documents)
-	if stats.Documents > 0 {
-		r.out = bsoncore.AppendInt64Element(r.out, "avgObjSize", stats.Bytes/stats.Documents)
-	}
-	r.out = bsoncore.AppendInt64Element(r.out, "storageSize", stats.Bytes/scale)
-	capped := coll != nil && coll.Options().Capped
-	r.out = bsoncore.AppendBooleanElement(r.out, "capped", capped)
-	if capped {
-		r.out = bsoncore.AppendInt64Element(r.out, "max", coll.Options().Max)
-		r.out = bsoncore.AppendInt64Element(r.out, "maxSize", coll.Options().Size/scale)
-	}
-	total := int64(0)
-	sizes := bsoncore.NewDocumentBuilder()
-	if coll != nil {
-		for _, ix := range coll.Indexes() {
-			total += stats.IndexBytes[ix.Name]
-			sizes.AppendInt64(ix.Name, stats.IndexBytes[ix.Name]/scale)
-		}
-	}
-	r.out = bsoncore.AppendInt32Element(r.out, "nindexes", indexes)
-	r.out = bsoncore.AppendInt64Element(r.out, "totalIndexSize", total/scale)
-	r.out = bsoncore.AppendDocumentElement(r.out, "indexSizes", sizes.Build())
-	return nil
 }

@@ -13,41 +13,51 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-func (r *request) count() error {
-	name, err := r.collection()
-	if err != nil {
-		return err
+// A counting is a parsed count command.
+type counting struct {
+	collection  string
+	query       bsoncore.Document
+	ch          choice
+	skip, limit int64 // a limit of 0 means none
+}
+
+func (r *request) counting() (n counting, err error) {
+	if n.collection, err = r.collection(); err != nil {
+		return n, err
 	}
-	var filter bsoncore.Document
-	var ch choice
-	var skip, limit int64
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
 		var err error
 		switch key {
 		case "query":
-			filter, err = wantDocument(key, v)
+			n.query, err = wantDocument(key, v)
 		case "limit":
-			if limit, err = wantInt(key, v); limit < 0 {
-				limit = -limit
+			if n.limit, err = wantInt(key, v); n.limit < 0 {
+				n.limit = -n.limit
 			}
 		case "skip":
-			if skip, err = wantInt(key, v); err == nil && skip < 0 {
+			if n.skip, err = wantInt(key, v); err == nil && n.skip < 0 {
 				err = mongoerr.New(mongoerr.BadValue, "Skip value is negative in the count query")
 			}
 		case "hint":
-			ch.hint = v
+			n.ch.hint = v
 		case "fields":
 		default:
 			return false, nil
 		}
 		return true, err
 	}); err != nil {
+		return n, err
+	}
+	n.ch.filter, err = query.Compile(n.query)
+	return n, err
+}
+
+func (r *request) count() error {
+	c, err := r.counting()
+	if err != nil {
 		return err
 	}
-	if ch.filter, err = query.Compile(filter); err != nil {
-		return err
-	}
-	n, err := r.counted(name, ch, raw.IsEmpty(filter), skip, limit)
+	n, err := r.counted(c)
 	if err != nil {
 		return err
 	}
@@ -55,19 +65,19 @@ func (r *request) count() error {
 	return nil
 }
 
-func (r *request) counted(name string, ch choice, all bool, skip, limit int64) (n int64, err error) {
-	coll := r.s.store.Collection(r.db, name)
+func (r *request) counted(c counting) (n int64, err error) {
+	coll := r.s.store.Collection(r.db, c.collection)
 	if coll == nil {
 		return 0, nil
 	}
-	if all {
+	if raw.IsEmpty(c.query) {
 		n, err = coll.Count()
 	} else {
-		err = r.each(name, ch, func([]byte) error { n++; return nil })
+		err = r.each(c.collection, c.ch, func([]byte) error { n++; return nil })
 	}
-	n = max(0, n-skip)
-	if limit > 0 {
-		n = min(n, limit)
+	n = max(0, n-c.skip)
+	if c.limit > 0 {
+		n = min(n, c.limit)
 	}
 	return n, err
 }
@@ -95,13 +105,11 @@ func (r *request) each(name string, ch choice, do func(doc []byte) error) error 
 	}
 }
 
-func (r *request) distinct() error {
-	name, err := r.collection()
-	if err != nil {
-		return err
+// distinction parses a distinct command.
+func (r *request) distinction() (collection, path string, filter bsoncore.Document, ch choice, err error) {
+	if collection, err = r.collection(); err != nil {
+		return "", "", nil, ch, err
 	}
-	var path string
-	var filter bsoncore.Document
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
 		var err error
 		switch key {
@@ -117,13 +125,18 @@ func (r *request) distinct() error {
 		}
 		return true, err
 	}); err != nil {
-		return err
+		return "", "", nil, ch, err
 	}
 	if path == "" {
-		return mongoerr.New(mongoerr.FailedToParse, "distinct needs a key")
+		return "", "", nil, ch, mongoerr.New(mongoerr.FailedToParse, "distinct needs a key")
 	}
-	var ch choice
-	if ch.filter, err = query.Compile(filter); err != nil {
+	ch.filter, err = query.Compile(filter)
+	return collection, path, filter, ch, err
+}
+
+func (r *request) distinct() error {
+	name, path, _, ch, err := r.distinction()
+	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}

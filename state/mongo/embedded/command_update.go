@@ -41,9 +41,18 @@ func (r *request) update() error {
 }
 
 // updateOne executes one statement of an update command.
-func (r *request) updateOne(collection string, statement []byte) (o outcome, err error) {
-	m := &modification{}
-	var multi, hasQuery bool
+func (r *request) updateOne(collection string, statement []byte) (outcome, error) {
+	var m modification // it stays on the stack
+	multi, err := updating(statement, &m)
+	if err != nil {
+		return outcome{}, err
+	}
+	return r.modify(collection, &m, multi)
+}
+
+// updating parses one statement of an update command into m. multi is set if it changes all documents that match.
+func updating(statement []byte, m *modification) (multi bool, err error) {
+	var hasQuery bool
 	var u, filters bsoncore.Value
 	it := raw.Elements(statement)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -65,23 +74,26 @@ func (r *request) updateOne(collection string, statement []byte) (o outcome, err
 			err = unknownField("update", e)
 		}
 		if err != nil {
-			return o, err
+			return false, err
 		}
 	}
 	if !hasQuery || u.Type == 0 {
-		return o, mongoerr.New(mongoerr.FailedToParse, "an update needs q and u")
+		return false, mongoerr.New(mongoerr.FailedToParse, "an update needs q and u")
 	}
 	if m.update, err = compileUpdate("u", u, filters); err != nil {
-		return o, err
+		return false, err
 	}
 	if multi && m.update.Replaces() {
-		return o, mongoerr.New(mongoerr.FailedToParse, "multi update only works with $ operators")
+		return false, mongoerr.New(mongoerr.FailedToParse, "multi update only works with $ operators")
 	}
-	return r.modify(collection, m, multi)
+	return multi, nil
 }
 
 // compileUpdate compiles an update with its array filters.
 func compileUpdate(key string, v, filters bsoncore.Value) (*update.Update, error) {
+	if v.Type == bson.TypeArray {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s is an aggregation pipeline, which updates do not support", key)
+	}
 	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an object, not %s", key, v.Type)
 	}

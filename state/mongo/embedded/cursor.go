@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/pipeline"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/storage"
 )
@@ -21,6 +22,7 @@ type cursor struct {
 	skip      int64
 	left      int64    // documents that may still be returned; -1 for all
 	fixed     [][]byte // a fixed list, instead of sel
+	flow      *flow    // what an aggregation makes of sel, skip and left; or nil
 
 	tail   *tail         // set for a tailable cursor
 	stream *changeStream // set for a change stream
@@ -34,8 +36,18 @@ type cursor struct {
 	isKilled bool
 }
 
+// A flow is the result of an aggregation.
+type flow struct {
+	next pipeline.Source
+	late func() error // called periodically
+}
+
 // next appends the next document to dst; ok is false at the end.
 func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
+	if cur.flow != nil {
+		doc, err := cur.flow.next()
+		return append(dst, doc...), doc != nil, err
+	}
 	if cur.left == 0 {
 		return dst, false, nil
 	}
@@ -45,10 +57,20 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 		cur.left--
 		return dst, true, nil
 	}
-	for {
+	doc, err := cur.pick()
+	if err != nil || doc == nil {
+		return dst, false, err
+	}
+	dst, err = cur.show.Append(dst, doc, cur.sel.position())
+	return dst, true, err
+}
+
+// pick returns the next document of the selection within skip and left, valid until the next call, and nil at the end.
+func (cur *cursor) pick() ([]byte, error) {
+	for cur.left != 0 {
 		_, doc, err := cur.sel.next()
 		if err != nil || doc == nil {
-			return dst, false, err
+			return nil, err
 		}
 		if cur.skip > 0 {
 			cur.skip--
@@ -57,9 +79,9 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 		if cur.left > 0 {
 			cur.left--
 		}
-		dst, err = cur.show.Append(dst, doc, cur.sel.position())
-		return dst, true, err
+		return doc, nil
 	}
+	return nil, nil
 }
 
 // maxBatch is the size in bytes at which a batch is sent; its last document may exceed it.
@@ -96,7 +118,44 @@ func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 			return false, err
 		}
 	}
-	return more && cur.left != 0, err
+	return more && (cur.left != 0 || cur.flow != nil), err
+}
+
+// begin fills the first batch, with up to n documents. If there may be more, and single is not set, it registers the
+// cursor; otherwise id is 0.
+func (s *Server) begin(cur *cursor, b *batch, n int64, single bool) (id int64, err error) {
+	switch {
+	case cur.tail != nil:
+		if err := cur.tail.read(cur, b, n); err != nil {
+			return 0, err
+		}
+		single = single || cur.left == 0
+	case cur.stream != nil:
+		if err := cur.stream.read(b, n); err != nil {
+			return 0, err
+		}
+	case n > 0:
+		more, err := cur.fill(b, n)
+		if err != nil {
+			return 0, err
+		}
+		single = single || !more
+	case cur.sel != nil:
+		if err := cur.sel.pause(); err != nil {
+			return 0, err
+		}
+	}
+	if single {
+		return 0, nil
+	}
+	// The client's time limit applied only to the first request.
+	if cur.sel != nil {
+		cur.sel.late = s.ctx.Err
+	}
+	if cur.flow != nil {
+		cur.flow.late = s.ctx.Err
+	}
+	return s.cursors.add(cur), nil
 }
 
 // waitFor waits for changed. more is false if the wait ends for another reason: the time is over, the cursor is killed,

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -253,8 +254,8 @@ func TestTailOfAClientThatLeft(t *testing.T) {
 		getMoreTail(c, id, time.Hour)
 		synctest.Wait()
 		getMoreTail(other, id, time.Hour)
-		if _, _, code := answer(other); code != 292 {
-			t.Errorf("getMore on a cursor in use: code %d, want 292", code)
+		if _, _, code := answer(other); code != 143 {
+			t.Errorf("getMore on a cursor in use: code %d, want 143", code)
 		}
 		c.conn.Close()
 		synctest.Wait()
@@ -265,4 +266,25 @@ func TestTailOfAClientThatLeft(t *testing.T) {
 		}
 		other.conn.Close()
 	})
+}
+
+// A query that fails while it sorts leaves nothing open: the store can be closed.
+func TestFailedSortsLeaveNothingOpen(t *testing.T) {
+	c := connect(t, open(t, embedded.Options{}))
+	docs := bson.A{}
+	for range 300 {
+		docs = append(docs, d{{Key: "a", Value: strings.Repeat("a", 1000)}})
+	}
+	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: docs}})
+	const slow = `{"a": {"$regex": "(a|b)*c"}}`
+	for _, text := range []string{
+		`{"find": "c", "filter": ` + slow + `, "sort": {"a": 1}, "maxTimeMS": 1}`,
+		`{"aggregate": "c", "pipeline": [{"$match": ` + slow + `}, {"$sort": {"a": 1}}], "cursor": {}, "maxTimeMS": 1}`,
+		`{"explain": {"find": "c", "filter": ` + slow + `, "sort": {"a": 1}}, "verbosity": "executionStats", "maxTimeMS": 1}`,
+		`{"findAndModify": "c", "query": ` + slow + `, "sort": {"a": 1}, "remove": true, "maxTimeMS": 1}`,
+	} {
+		if code := c.code(cmd(t, "%s", text)); code != 50 {
+			t.Errorf("%s: code %d", text, code)
+		}
+	}
 }

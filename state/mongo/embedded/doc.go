@@ -7,9 +7,8 @@
 //		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
 //	})
 //
-// It behaves like a MongoDB 4.0 that is the only member of a replica set: it supports many of that version's commands,
-// operators and error codes, and rejects the rest with the code that MongoDB uses for unknown ones. Of aggregation it
-// has change streams only.
+// It behaves like a MongoDB 4.4 that is the only member of a replica set: it supports many of that version's commands,
+// operators and error codes, and rejects the rest with the code that MongoDB uses for unknown ones.
 //
 // Every change to a single document is atomic, and so is a transaction. The store remembers each session's last
 // transaction or retryable write, in the same batch as its changes, so a client that repeats one because it missed the
@@ -17,7 +16,7 @@
 // waits until they have. Clients request that with j: true or w: "majority", and Options.SyncEvery bounds the
 // delay of all other writes.
 //
-// Package raw reads BSON in place, keys orders it, query and update implement the operators, plan picks
+// Package raw reads BSON in place, keys orders it, query, update and pipeline implement the operators, plan picks
 // indexes, storage stores the documents, and wire and link carry the messages. This package implements the
 // connections, commands and cursors.
 package embedded

@@ -42,7 +42,11 @@ var requests = []string{
 	`{"listIndexes": "c", "cursor": {"batchSize": 1}}`,
 	`{"listCollections": 1, "filter": {"name": {"$regex": "^l"}}, "cursor": {}}`,
 	`{"listDatabases": 1, "nameOnly": true}`,
-	`{"collStats": "c", "scale": 1024}`,
+	`{"collStats": "c", "scale": 1024}`, `{"dbStats": 1}`, `{"getLog": "global"}`, `{"connectionStatus": 1}`, `{"getParameter": "*"}`,
+	`{"aggregate": "c", "pipeline": [{"$match": {"a": 1}}, {"$sort": {"b": 1}}, {"$limit": 2}, {"$project": {"x": {"$add": ["$a", 1]}}}, {"$out": "o"}], "cursor": {"batchSize": 0}}`,
+	`{"aggregate": "c", "pipeline": [{"$collStats": {"storageStats": {"scale": 2}, "count": {}}}, {"$unwind": "$a"}, {"$count": "n"}], "cursor": {}}`,
+	`{"explain": {"update": "c", "updates": [{"q": {"a": 1}, "u": {"$set": {"a": 2}}, "multi": true}]}, "verbosity": "executionStats"}`,
+	`{"explain": {"aggregate": "c", "pipeline": [{"$match": {"a": {"$gt": 1}}}, {"$group": {"_id": "$a"}}], "cursor": {}}}`,
 	`{"serverStatus": 1}`, `{"buildInfo": 1}`, `{"isMaster": 1, "helloOk": true}`, `{"getnonce": 1}`, `{"ping": 1}`,
 	`{"drop": "c"}`, `{"dropDatabase": 1}`,
 	`{"insert": "c", "documents": [{"_id": {"$code": "f", "$scope": {"a": 1}}, "p": {"$dbPointer": {"$ref": "d.c", "$id": {"$oid": "000000000000000000000000"}}}, "y": {"$symbol": "s"}}]}`,
@@ -195,6 +199,8 @@ var (
 		"$elemMatch", "$regex", "$options", "a", "$and", "$or"}
 	updateOps = []string{"$set", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$setOnInsert", "$push", "$addToSet", "$pull",
 		"$pullAll", "$pop"}
+	expressions = []string{"$add", "$subtract", "$multiply", "$divide", "$mod", "$cmp", "$eq", "$cond", "$ifNull", "$concat", "$substr", "$toString",
+		"$type", "$size", "$arrayElemAt", "$in", "$objectToArray", "$sum", "$literal", "a"}
 	argumentOps = []string{"$each", "$sort", "$slice", "$position", "$in", "$gt", "$regex", "$type", "a"}
 	showOps     = []string{"$slice", "$elemMatch"}
 )
@@ -225,7 +231,7 @@ func anyUpdate(r *rand.Rand) d {
 func anyCommand(r *rand.Rand) d {
 	order := d{{Key: anyPath(r), Value: 2*r.IntN(2) - 1}}
 	show := d{{Key: anyPath(r), Value: []any{0, 1, anyValue(r, showOps, 1)}[r.IntN(3)]}}
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0, 1:
 		return d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{append(d{{Key: "_id", Value: r.IntN(50)}}, bsontest.Document(r, 2)...)}}}
 	case 2:
@@ -236,6 +242,11 @@ func anyCommand(r *rand.Rand) d {
 		return d{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: anyQuery(r)}, {Key: "sort", Value: order}, {Key: "fields", Value: show}, {Key: "update", Value: anyUpdate(r)}, {Key: "new", Value: r.IntN(2) == 0}, {Key: "upsert", Value: r.IntN(4) == 0}}
 	case 6:
 		return d{{Key: "distinct", Value: "c"}, {Key: "key", Value: anyPath(r)}, {Key: "query", Value: anyQuery(r)}}
+	}
+	if r.IntN(2) == 0 {
+		stages := bson.A{d{{Key: "$match", Value: anyQuery(r)}}, d{{Key: "$sort", Value: order}}, d{{Key: "$project", Value: d{{Key: "x", Value: anyValue(r, expressions, 3)}, {Key: "b", Value: 1}}}},
+			d{{Key: "$unwind", Value: "$" + anyPath(r)}}, d{{Key: "$group", Value: d{{Key: "_id", Value: anyValue(r, expressions, 2)}, {Key: "n", Value: d{{Key: "$push", Value: "$a"}}}}}}, d{{Key: "$out", Value: "o"}}}
+		return d{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages[r.IntN(3):][:1+r.IntN(3)]}, {Key: "cursor", Value: d{}}}
 	}
 	return d{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{d{{Key: "q", Value: anyQuery(r)}, {Key: "limit", Value: 1}}}}}
 }

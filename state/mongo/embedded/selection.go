@@ -1,9 +1,7 @@
 package embedded
 
 import (
-	"bytes"
-	"container/heap"
-	"encoding/binary"
+	"errors"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -25,6 +23,7 @@ type selection struct {
 
 	scan  *storage.Scan
 	count int
+	tally *tally // what has been read, for explain; or nil
 
 	// byID is the record key if the query fixes the _id; scan is then nil.
 	byID []byte
@@ -32,19 +31,10 @@ type selection struct {
 	mem  *[]byte // buffer for that document
 
 	// The documents, if they had to be sorted in memory.
-	sorted []picked
+	sorted []query.Sorted
 	at     int
 	place  int // position of the last document
 }
-
-// A picked document has been read and waits to be returned in order.
-type picked struct {
-	key, record, doc []byte
-	position         int
-}
-
-// maxSorted limits the size in bytes of documents that are sorted in memory.
-const maxSorted = 100 << 20
 
 // choice holds the parameters of a selection.
 type choice struct {
@@ -56,33 +46,67 @@ type choice struct {
 	limit int64
 	// mem, if not nil, is a buffer to read into, valid for the request.
 	mem *[]byte
+	// tally, if not nil, counts what is read.
+	tally *tally
+}
+
+// A tally counts what a selection has read: documents, index keys, and documents that match.
+type tally struct{ docs, keys, matched int64 }
+
+func (t *tally) add(docs, keys, matched int64) {
+	if t != nil {
+		t.docs, t.keys, t.matched = t.docs+docs, t.keys+keys, t.matched+matched
+	}
+}
+
+// A path is how a selection reaches its documents: by their _id, or by a plan made for the given indexes.
+type path struct {
+	byID    []byte // the record key
+	plan    plan.Plan
+	indexes []*storage.Index
+}
+
+// path plans a query. It adopts a hint for the natural order as the query's order.
+func (ch *choice) path(coll *storage.Collection) (at path, err error) {
+	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
+		at.byID = coll.Record(id)
+		return at, nil
+	}
+	var few [8]plan.Index
+	at.indexes = coll.Indexes()
+	indexes := coll.PlanIndexes(few[:0], at.indexes)
+	hint, err := findHint(indexes, ch.hint, &ch.order)
+	if err != nil {
+		return at, err
+	}
+	at.plan = plan.Choose(ch.filter, ch.order, indexes, hint)
+	return at, nil
 }
 
 // newSelection plans a query. The caller must call pause on the selection when done.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
-	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late}
+	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late, tally: ch.tally}
 	if ch.tx != nil {
 		if err := ch.tx.Check(coll); err != nil {
 			return nil, err
 		}
 	}
-	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
-		sel.byID, sel.mem = coll.Record(id), ch.mem
-		return sel, nil
-	}
-	var few [8]plan.Index
-	list := coll.Indexes()
-	indexes := coll.PlanIndexes(few[:0], list)
-	hint, err := findHint(indexes, ch.hint, &ch.order)
+	at, err := ch.path(coll)
 	if err != nil {
 		return nil, err
 	}
-	p := plan.Choose(ch.filter, ch.order, indexes, hint)
-	sel.scan = coll.Scan(ch.tx, p, list)
-	if p.Sorted {
+	if at.byID != nil {
+		sel.byID, sel.mem = at.byID, ch.mem
 		return sel, nil
 	}
-	return sel, sel.sort(ch)
+	sel.scan = coll.Scan(ch.tx, at.plan, at.indexes)
+	if at.plan.Sorted {
+		return sel, nil
+	}
+	if err := sel.sort(ch); err != nil {
+		return nil, errors.Join(err, sel.pause())
+	}
+	return sel, nil
 }
 
 // idOf returns the only _id that can match.
@@ -137,9 +161,9 @@ func (sel *selection) next() (record, doc []byte, err error) {
 			return nil, nil, nil
 		}
 		p := sel.sorted[sel.at]
-		sel.sorted[sel.at] = picked{} // frees it: it is returned only once
-		sel.at, sel.place = sel.at+1, p.position
-		return p.record, p.doc, nil
+		sel.sorted[sel.at] = query.Sorted{} // frees it: it is returned only once
+		sel.at, sel.place = sel.at+1, p.Position
+		return p.Record, p.Doc, nil
 	}
 	return sel.match()
 }
@@ -157,6 +181,7 @@ func (sel *selection) match() (record, doc []byte, err error) {
 			}
 		}
 		if sel.filter.Match(doc) {
+			sel.tally.add(0, 0, 1)
 			return record, doc, nil
 		}
 	}
@@ -176,9 +201,11 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	}
 	*sel.mem = doc
 	sel.coll.Examined(1)
+	sel.tally.add(1, 0, 0)
 	if !sel.filter.Match(doc) {
 		return nil, nil, nil
 	}
+	sel.tally.add(0, 0, 1)
 	return sel.byID, doc, nil
 }
 
@@ -192,8 +219,7 @@ func (sel *selection) position() int {
 
 // sort reads all matching documents and sorts them. With a limit it keeps only that many.
 func (sel *selection) sort(ch choice) error {
-	all := &ranked{}
-	size := 0
+	all := query.NewSorter(ch.order, ch.limit)
 	for {
 		record, doc, err := sel.match()
 		if err != nil {
@@ -202,47 +228,12 @@ func (sel *selection) sort(ch choice) error {
 		if doc == nil {
 			break
 		}
-		// Equal documents keep the order in which they were read.
-		key := binary.BigEndian.AppendUint64(ch.order.AppendKey(nil, doc), uint64(sel.count))
-		p := picked{key: key, position: sel.filter.Position()}
-		full := ch.limit > 0 && int64(len(all.list)) == ch.limit
-		if full && bytes.Compare(p.key, all.list[0].key) >= 0 {
-			continue
-		}
-		p.record, p.doc = bytes.Clone(record), bytes.Clone(doc)
-		size += len(p.key) + len(p.record) + len(p.doc)
-		if full {
-			out := heap.Pop(all).(picked)
-			size -= len(out.key) + len(out.record) + len(out.doc)
-		}
-		if size > maxSorted {
-			return mongoerr.New(mongoerr.OperationFailed, "Sort operation used more than the maximum %d bytes of RAM. Add an index, or specify a smaller limit.", maxSorted)
-		}
-		if ch.limit > 0 {
-			heap.Push(all, p)
-		} else {
-			all.list = append(all.list, p)
+		if err := all.Add(doc, record, sel.filter.Position()); err != nil {
+			return err
 		}
 	}
-	slices.SortFunc(all.list, func(a, b picked) int { return bytes.Compare(a.key, b.key) })
-	sel.sorted = all.list
-	if sel.sorted == nil {
-		sel.sorted = []picked{}
-	}
+	sel.sorted = all.Sorted()
 	return sel.pause()
-}
-
-// ranked is a heap whose top is the document that sorts last.
-type ranked struct{ list []picked }
-
-func (h *ranked) Len() int           { return len(h.list) }
-func (h *ranked) Less(i, j int) bool { return bytes.Compare(h.list[i].key, h.list[j].key) > 0 }
-func (h *ranked) Swap(i, j int)      { h.list[i], h.list[j] = h.list[j], h.list[i] }
-func (h *ranked) Push(x any)         { h.list = append(h.list, x.(picked)) }
-func (h *ranked) Pop() any {
-	last := h.list[len(h.list)-1]
-	h.list = h.list[:len(h.list)-1]
-	return last
 }
 
 // pause releases the selection's snapshot of the store; next continues.
@@ -250,6 +241,7 @@ func (sel *selection) pause() error {
 	if sel.scan == nil {
 		return nil
 	}
-	_, _, err := sel.scan.Pause()
+	docs, keys, err := sel.scan.Pause()
+	sel.tally.add(docs, keys, 0)
 	return err
 }

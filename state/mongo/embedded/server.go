@@ -60,6 +60,7 @@ type Options struct {
 // A Server is an open store and its connections.
 type Server struct {
 	opts     Options
+	log      *memoryLog
 	store    *storage.Store
 	cursors  cursors
 	sessions sessions
@@ -89,6 +90,8 @@ func Open(dir string, opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = silent{}
 	}
+	kept := &memoryLog{Logger: opts.Logger}
+	opts.Logger = kept
 	if opts.Fatal == nil {
 		opts.Fatal = func(err error) {
 			log.Printf("embedded store: %v", err)
@@ -113,7 +116,7 @@ func Open(dir string, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), store.Close())
 	}
-	s := &Server{opts: opts, store: store, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
+	s := &Server{opts: opts, log: kept, store: store, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.cursors.init(opts.CursorTimeout)
 	s.sessions.restore(left, s)

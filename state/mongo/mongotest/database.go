@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/mongo"
+	"juju/state/mongo/cursor"
 )
 
 // LongestQueue returns the length of the longest transaction queue of any document. Every other transaction on that
@@ -25,7 +26,7 @@ func LongestQueue(db *mongo.Database) (longest int, err error) {
 			var doc struct {
 				Queue []string `bson:"txn-queue"`
 			}
-			iter := c.Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
+			iter := cursor.Find(c, nil).Select(bson.D{{"txn-queue", 1}}).Iter()
 			for iter.Next(&doc) {
 				longest = max(longest, len(doc.Queue))
 				doc.Queue = nil

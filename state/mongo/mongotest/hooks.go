@@ -51,6 +51,14 @@ func (h *Hooks) RewriteOps(f func([]txn.Op) []txn.Op) {
 	h.rewrite = f
 }
 
+// RefuseAll makes each transaction fail, as if the facts that it asserts kept changing; RewriteOps(nil) ends that.
+func (h *Hooks) RefuseAll() {
+	h.RewriteOps(func(ops []txn.Op) []txn.Op {
+		ops[0].Assert = txn.DocMissing
+		return ops
+	})
+}
+
 // Next implements mongo.Hooks.
 func (h *Hooks) Next() mongo.Hook {
 	h.mu.Lock()

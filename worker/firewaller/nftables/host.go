@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"juju/agent/host/process"
@@ -25,8 +26,9 @@ type Host struct {
 func New(instance, table string) *Host { return &Host{instance, table} }
 
 // text returns nft commands that atomically replace the table by one that rejects connections to all ports
-// that are not open. It defines even empty sets, so that Ingress finds all of them.
-func (h *Host) text(open []entity.PortRange, peers []string) string {
+// that are not open, except from the networks and peers to which they are. It defines even empty sets, so that
+// Ingress finds all of them.
+func (h *Host) text(open []entity.PortRange, from []entity.PortsFrom, peers []string) string {
 	var ipv4, ipv6 []string
 	for _, text := range peers {
 		if a := netip.MustParseAddr(text); a.Is4() { // rules are in normal form
@@ -35,11 +37,35 @@ func (h *Host) text(open []entity.PortRange, peers []string) string {
 			ipv6 = append(ipv6, a.WithZone("").String())
 		}
 	}
+	var fromSets string
+	var accept []string
+	for i, f := range from {
+		for _, protocol := range []string{"tcp", "udp"} {
+			if ports := texts(protocol, f.Ports); len(ports) > 0 {
+				name := fmt.Sprintf("%s%d_%s", fromPrefix, i, protocol)
+				fromSets += set(name, portSet, ports)
+				accept = append(accept, fmt.Sprintf("%s %s dport @%s accept", source(f.CIDR), protocol, name))
+			}
+		}
+	}
 	return h.none() + "table inet " + h.table + " {\n" +
 		set(peersIPv4, "ipv4_addr", ipv4) + set(peersIPv6, "ipv6_addr", ipv6) +
 		set(closedTCP, portSet, portList("tcp", open)) + set(closedUDP, portSet, portList("udp", open)) +
-		"chain " + chain + " {\ntype filter hook prerouting priority -150; policy accept;\n" +
-		strings.Join(rules, "\n") + "\n}\n}\n"
+		fromSets + "chain " + chain + " {\ntype filter hook prerouting priority -150; policy accept;\n" +
+		strings.Join(slices.Concat(rules[:passing], accept, rules[passing:]), "\n") + "\n}\n}\n"
+}
+
+// source returns the match of packets from a network.
+func source(cidr string) string {
+	switch {
+	case cidr == entity.AllIPv4: // nft drops a match of all addresses
+		return "meta nfproto ipv4"
+	case cidr == entity.AllIPv6:
+		return "meta nfproto ipv6"
+	case strings.Contains(cidr, ":"):
+		return "ip6 saddr " + cidr
+	}
+	return "ip saddr " + cidr
 }
 
 // none returns nft commands that remove the table if it exists.
@@ -54,12 +80,17 @@ const (
 	peersIPv6 = "peers_ipv6"
 	closedTCP = "closed_tcp"
 	closedUDP = "closed_udp"
+	// fromPrefix begins the names of the sets of ports that are open to one network.
+	fromPrefix = "from"
 )
 
 // portSet is the type of the port sets, whose elements may be ranges.
 const portSet = "inet_service\nflags interval"
 
-// rules are the rules of the chain, which runs after connection tracking and before destination NAT. For TCP
+// passing is the number of rules before those for the networks to which ports are open.
+const passing = 5
+
+// rules are the other rules of the chain, which runs after connection tracking and before destination NAT. For TCP
 // they reject only SYN packets: if these rules are the first to enable connection tracking, existing
 // connections appear to be new.
 var rules = []string{
@@ -81,12 +112,18 @@ func set(name, kind string, elements []string) string {
 }
 
 // portList returns the ports of a protocol that are not open, in nft's syntax.
-func portList(protocol string, open []entity.PortRange) (texts []string) {
-	for _, r := range provider.ClosedPorts(protocol, open) {
-		text, _, _ := strings.Cut(r.String(), "/")
-		texts = append(texts, text)
+func portList(protocol string, open []entity.PortRange) []string {
+	return texts(protocol, provider.ClosedPorts(protocol, open))
+}
+
+// texts returns the ports of a protocol in nft's syntax.
+func texts(protocol string, ports []entity.PortRange) (all []string) {
+	for _, r := range ports {
+		if text, _, _ := strings.Cut(r.String(), "/"); r.Protocol == protocol {
+			all = append(all, text)
+		}
 	}
-	return texts
+	return all
 }
 
 // CheckFirewall returns a NotSupported error if the host lacks the command nft, or if this process's privileges
@@ -102,9 +139,9 @@ func (h *Host) tables(ctx context.Context) (map[string]bool, error) {
 		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the host has no command nft"),
 			"Install it there; most systems have it in the package nftables.")
 	}
-	probe := provider.Ingress{Ports: map[string][]entity.PortRange{h.instance: nil}, Peers: []string{"192.0.2.1", "2001:db8::1"}}
-	probe = probe.Normal()
-	if _, err := h.nft(ctx, h.text(probe.Ports[h.instance], probe.Peers), "-c", "-f", "-"); err != nil {
+	probe := h.text(nil, []entity.PortsFrom{{CIDR: "192.0.2.0/24", Ports: []entity.PortRange{{From: 80, To: 81, Protocol: "tcp"}}}},
+		[]string{"192.0.2.1", "2001:db8::1"})
+	if _, err := h.nft(ctx, probe, "-c", "-f", "-"); err != nil {
 		return nil, refused(ctx, err)
 	}
 	out, err := h.nft(ctx, "", "-j", "list", "tables")
@@ -139,7 +176,7 @@ func (h *Host) SetIngress(ctx context.Context, rules provider.Ingress) error {
 	open, ok := rules.Ports[h.instance]
 	switch {
 	case ok:
-		_, err = h.nft(ctx, h.text(open, rules.Peers), "-f", "-")
+		_, err = h.nft(ctx, h.text(open, rules.From[h.instance], rules.Peers), "-f", "-")
 	case tables[h.table]:
 		_, err = h.nft(ctx, h.none(), "-f", "-")
 	}

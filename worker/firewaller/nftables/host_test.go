@@ -83,7 +83,7 @@ udp dport @closed_udp reject
 }
 }
 `
-	if diff := cmp.Diff(want, New(instance, table).text(rules.Ports[instance], rules.Peers)); diff != "" {
+	if diff := cmp.Diff(want, New(instance, table).text(rules.Ports[instance], nil, rules.Peers)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -374,6 +374,13 @@ func TestWhatReachesTheHost(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:5432", "[::1]:5432", "10.9.0.1:5432", "[fd00::1]:5432"} {
 		check("closed", way{host, "tcp", address, "open"})
 	}
+	rules := closing(t, nil, "5432", "53/udp")
+	rules.From = map[string][]entity.PortsFrom{instance: {{CIDR: "10.9.0.0/24", Ports: ports(t, "5432")},
+		{CIDR: "fd00:1::2/128", Ports: ports(t, "5432")}, {CIDR: "0.0.0.0/0", Ports: ports(t, "53/udp")}}}
+	set(rules)
+	check("open to networks", way{outside, "tcp", "10.9.0.1:5432", "open"}, way{outside, "tcp", "[fd00::1]:5432", "refused"},
+		way{peer, "tcp", "10.9.1.1:5432", "refused"}, way{peer, "tcp", "[fd00:1::1]:5432", "open"},
+		way{peer, "udp", "10.9.1.1:53", "open"}, way{peer, "udp", "[fd00:1::1]:53", "refused"})
 	set(closing(t, nil, "5432"))
 	check("without peers", way{peer, "tcp", "10.9.1.1:5432", "refused"}, way{outside, "tcp", "10.9.0.1:8005", "open"})
 	set(provider.Ingress{})

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"juju/provider"
 	"juju/state/entity"
@@ -24,6 +27,11 @@ type listed struct {
 	} `json:"chain"`
 	Rule *struct {
 		Chain string `json:"chain"`
+		Expr  []struct {
+			Match *struct {
+				Right json.RawMessage `json:"right"`
+			} `json:"match"`
+		} `json:"expr"`
 	} `json:"rule"`
 	Set *struct {
 		Name     string            `json:"name"`
@@ -59,12 +67,17 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 		return none, err
 	}
 	hooked, count, sets := false, 0, map[string][]string{}
+	networks := map[string]string{} // of the sets of ports that are open to one network
 	for _, one := range list {
 		switch {
 		case one.Chain != nil && one.Chain.Name == chain:
 			hooked = one.Chain.Hook == "prerouting" && one.Chain.Policy == "accept"
 		case one.Rule != nil && one.Rule.Chain == chain:
-			count++
+			if set, network := accepted(one); set != "" {
+				networks[set] = network
+			} else {
+				count++
+			}
 		case one.Set != nil:
 			texts, ok := elements(one.Set.Elements)
 			if !ok {
@@ -78,19 +91,61 @@ func (h *Host) Ingress(ctx context.Context) (provider.Ingress, error) {
 	}
 	has := provider.Ingress{Peers: slices.Concat(sets[peersIPv4], sets[peersIPv6])}
 	var open []entity.PortRange
-	for set, protocol := range map[string]string{closedTCP: "tcp", closedUDP: "udp"} {
-		closed := []entity.PortRange{}
-		for _, text := range sets[set] {
+	var from []entity.PortsFrom
+	for set, texts := range sets {
+		_, protocol, _ := strings.Cut(set, "_")
+		isClosed := set == closedTCP || set == closedUDP
+		if !isClosed && !strings.HasPrefix(set, fromPrefix) {
+			continue
+		}
+		var ports []entity.PortRange
+		for _, text := range texts {
 			r, err := entity.ParsePortRange(text + "/" + protocol)
 			if err != nil {
 				return none, nil
 			}
-			closed = append(closed, r)
+			ports = append(ports, r)
 		}
-		open = append(open, provider.ClosedPorts(protocol, closed)...)
+		if isClosed {
+			open = append(open, provider.ClosedPorts(protocol, ports)...)
+		} else {
+			from = append(from, entity.PortsFrom{CIDR: networks[set], Ports: ports})
+		}
 	}
 	has.Ports = map[string][]entity.PortRange{h.instance: open}
+	has.From = map[string][]entity.PortsFrom{h.instance: from}
 	return has.Normal(), nil
+}
+
+// accepted returns the set and the network of a rule that accepts packets from a network to the ports of a set; "" for
+// other rules.
+func accepted(rule listed) (set, network string) {
+	for _, e := range rule.Rule.Expr {
+		var text string
+		var family int
+		var prefix struct {
+			Prefix *struct {
+				Addr string `json:"addr"`
+				Len  int    `json:"len"`
+			} `json:"prefix"`
+		}
+		switch {
+		case e.Match == nil:
+		case json.Unmarshal(e.Match.Right, &text) == nil && strings.HasPrefix(text, "@"+fromPrefix):
+			set = text[1:]
+		case json.Unmarshal(e.Match.Right, &family) == nil && family == syscall.AF_INET:
+			network = entity.AllIPv4
+		case family == syscall.AF_INET6:
+			network = entity.AllIPv6
+		case text != "":
+			if a, err := netip.ParseAddr(text); err == nil {
+				network = netip.PrefixFrom(a, a.BitLen()).String()
+			}
+		case json.Unmarshal(e.Match.Right, &prefix) == nil && prefix.Prefix != nil:
+			network = fmt.Sprintf("%s/%d", prefix.Prefix.Addr, prefix.Prefix.Len)
+		}
+	}
+	return set, network
 }
 
 // elements returns a set's elements in nft's syntax ("80", "80-90", "10.0.0.1"); false if some have another form.

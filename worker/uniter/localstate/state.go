@@ -1,6 +1,7 @@
 package localstate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -74,11 +75,16 @@ type Config struct {
 	Version        int64  `json:"version,omitempty"` // of the service's settings
 	PrivateAddress string `json:"private-address,omitempty"`
 	PublicAddress  string `json:"public-address,omitempty"`
+	Bound          string `json:"bound,omitempty"` // the addresses of endpoints that are bound to spaces, as text
 }
 
 // ConfigOf returns the Config of a config-changed hook that starts now.
 func ConfigOf(u entity.UnitInfo) Config {
-	return Config{Version: u.ConfigVersion, PrivateAddress: u.PrivateAddress, PublicAddress: u.PublicAddress}
+	config := Config{Version: u.ConfigVersion, PrivateAddress: u.PrivateAddress, PublicAddress: u.PublicAddress}
+	for _, endpoint := range slices.Sorted(maps.Keys(u.Bound)) {
+		config.Bound += fmt.Sprintf("%s %s\n", endpoint, u.Bound[endpoint].Address)
+	}
+	return config
 }
 
 // A Relation is the charm's view of a relation.

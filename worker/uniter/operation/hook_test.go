@@ -65,13 +65,19 @@ func TestHistoryOfHooks(t *testing.T) {
 	}
 }
 
-// An operation is named in logs as the resolver names it.
+// An operation is named in logs as the resolver names it, and a task as users know it.
 func TestNamesOfOperations(t *testing.T) {
 	t.Parallel()
-	for _, op := range []resolver.Op{{Verb: resolver.Enter, Relation: 3}, {Verb: resolver.Die}} {
+	enter, die := resolver.Op{Verb: resolver.Enter, Relation: 3}, resolver.Op{Verb: resolver.Die}
+	for want, op := range map[string]resolver.Op{
+		enter.String(): enter,
+		die.String():   die,
+		"run task 5":   {Verb: resolver.RunTask, Task: "5"},
+		"run command":  {Verb: resolver.RunCommand},
+	} {
 		o, err := Factory{}.New(op, localstate.State{}, resolver.Remote{})
-		if err != nil || o.String() != op.String() {
-			t.Errorf("%s is named %v (%v)", op, o, err)
+		if err != nil || o.String() != want {
+			t.Errorf("%s is named %v (%v), want %s", op, o, err, want)
 		}
 	}
 }

@@ -53,14 +53,19 @@ const (
 	TransactionCommitted               Code = 256
 	TransactionTooLarge                Code = 257
 	OperationNotSupportedInTransaction Code = 263
+	CommandFailed                      Code = 125
 	ChangeStreamFatalError             Code = 280
 	ChangeStreamHistoryLost            Code = 286
 	DataCorruptionDetected             Code = 270
-	CursorInUse                        Code = 292
+	CursorInUse                        Code = 143
+	InvalidPipelineOperator            Code = 168
+	ConversionFailure                  Code = 241
+	MemoryLimit                        Code = 292
 	UnsupportedOpQueryCommand          Code = 352
 	CannotGrowCapped                   Code = 10003
 	ObjectTooLarge                     Code = 10334
 	DuplicateKey                       Code = 11000
+	OutToCapped                        Code = 17152
 	KeyTooLong                         Code = 17280
 	ResultTooLarge                     Code = 17419
 	UnrecognizedPipelineStage          Code = 40324
@@ -109,10 +114,14 @@ var names = map[Code]string{
 	TransactionCommitted:               "TransactionCommitted",
 	TransactionTooLarge:                "TransactionTooLarge",
 	OperationNotSupportedInTransaction: "OperationNotSupportedInTransaction",
+	CommandFailed:                      "CommandFailed",
 	ChangeStreamFatalError:             "ChangeStreamFatalError",
 	ChangeStreamHistoryLost:            "ChangeStreamHistoryLost",
 	DataCorruptionDetected:             "DataCorruptionDetected",
 	CursorInUse:                        "CursorInUse",
+	InvalidPipelineOperator:            "InvalidPipelineOperator",
+	ConversionFailure:                  "ConversionFailure",
+	MemoryLimit:                        "QueryExceededMemoryLimitNoDiskUseAllowed",
 	UnsupportedOpQueryCommand:          "UnsupportedOpQueryCommand",
 	ObjectTooLarge:                     "BSONObjectTooLarge",
 	DuplicateKey:                       "DuplicateKey",

@@ -199,7 +199,7 @@ func (c *Collection) encode() []byte {
 	for _, index := range c.Indexes() {
 		indexes.AppendDocument(bsoncore.NewDocumentBuilder().
 			AppendString("name", index.Name).
-			AppendDocument("key", encodeFields(index.Fields)).
+			AppendDocument("key", EncodeFields(index.Fields)).
 			AppendBoolean("unique", index.Unique).
 			AppendBoolean("sparse", index.Sparse).
 			AppendBoolean("multi", index.multi.Load()).

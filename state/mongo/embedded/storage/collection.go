@@ -25,8 +25,10 @@ type Collection struct {
 	// mu is read-locked by changes to documents, and locked by changes to the indexes and by Drop.
 	mu      sync.RWMutex
 	dropped atomic.Bool
-	indexes atomic.Pointer[[]*Index]
-	flags   sync.Mutex // held while saving the flags of indexes
+	// replaced is set before a Replacement removes the content, for which another Collection has the new one.
+	replaced atomic.Bool
+	indexes  atomic.Pointer[[]*Index]
+	flags    sync.Mutex // held while saving the flags of indexes
 	// altered is the store's count of catalog changes at the last change to this collection.
 	altered atomic.Int64
 
@@ -236,5 +238,16 @@ func checkNested(doc []byte) error {
 
 // Get appends the document under a record key, as tx sees it, to dst.
 func (c *Collection) Get(tx *Txn, dst, record []byte) (doc []byte, ok bool, err error) {
-	return c.store.appendGet(tx, dst, record)
+	if doc, ok, err = c.store.appendGet(tx, dst, record); !ok && err == nil {
+		err = c.complete(tx)
+	}
+	return doc, ok, err
+}
+
+// complete returns an error if what tx has read, up to now, may lack documents because the collection was replaced.
+func (c *Collection) complete(tx *Txn) error {
+	if tx != nil || !c.replaced.Load() {
+		return nil
+	}
+	return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was replaced", c.Namespace())
 }

@@ -162,7 +162,7 @@ func (c *Collection) Stats() (Stats, error) {
 			st.IndexBytes[ix.Name] += int64(len(key) + len(value))
 		}))
 	}
-	return st, err
+	return st, errors.Join(err, c.complete(nil))
 }
 
 // Count returns the number of documents without reading them.
@@ -172,7 +172,7 @@ func (c *Collection) Count() (n int64, err error) {
 		return int64(next - first), err
 	}
 	err = c.store.walk(c.space, func(_, _ []byte) { n++ })
-	return n, err
+	return n, errors.Join(err, c.complete(nil))
 }
 
 func (s *Store) walk(space uint32, visit func(key, value []byte)) error {

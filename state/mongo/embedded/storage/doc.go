@@ -4,7 +4,7 @@
 //
 //	01 <namespace>          a collection: its options, indexes and spaces
 //	02                      the last space allocated
-//	03 <space>              a space in which an index is being built
+//	03 <space>              a space in which an index or a collection's new content is being built
 //	04 <session>            the last transaction or retryable write of a client's session
 //	10 <space> <key>        the content of a space
 //

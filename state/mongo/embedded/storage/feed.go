@@ -16,6 +16,7 @@ const (
 	Replaced
 	Deleted
 	Dropped // the collection
+	Renamed // the collection, in place of one that may have existed
 )
 
 // An Event is one change. Events are in the order in which changes became visible to readers, except that the changes
@@ -23,6 +24,7 @@ const (
 type Event struct {
 	Kind           Kind
 	DB, Collection string
+	To             string // the new name of a collection
 	Old, New       []byte // the document before and after; nil for none
 }
 

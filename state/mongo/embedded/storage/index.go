@@ -29,9 +29,10 @@ type Index struct {
 var idFields = []query.Field{{Path: "_id"}}
 
 // Keys returns the index's specification, {field: 1 or -1, …}.
-func (ix *Index) Keys() bsoncore.Document { return encodeFields(ix.Fields) }
+func (ix *Index) Keys() bsoncore.Document { return EncodeFields(ix.Fields) }
 
-func encodeFields(fields []query.Field) bsoncore.Document {
+// EncodeFields returns {field: 1 or -1, …}.
+func EncodeFields(fields []query.Field) bsoncore.Document {
 	b := bsoncore.NewDocumentBuilder()
 	for _, f := range fields {
 		direction := int32(1)

@@ -57,9 +57,9 @@ func (s *Store) Begin() *Txn {
 // altered records a change to a collection or its indexes, after it was committed.
 func (s *Store) altered(c *Collection) { c.altered.Store(s.catalog.Add(1)) }
 
-// Check fails if a collection or its indexes have changed since the transaction's snapshot.
+// Check fails if a collection or its indexes have changed since the transaction's snapshot, or if it no longer exists.
 func (tx *Txn) Check(c *Collection) error {
-	if c.altered.Load() > tx.catalog {
+	if c.altered.Load() > tx.catalog || c.dropped.Load() {
 		return mongoerr.New(mongoerr.SnapshotUnavailable,
 			"Unable to read from a snapshot due to pending collection catalog changes; please retry the operation.")
 	}

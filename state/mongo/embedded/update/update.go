@@ -318,6 +318,9 @@ func (u *Update) replace(dst, doc []byte) ([]byte, error) {
 func Seed(values []SeedValue) ([]byte, error) {
 	root := &container{}
 	for _, s := range values {
+		if n := strings.Count(s.Path, ".") + 1; n > maxSteps {
+			return nil, mongoerr.New(mongoerr.Overflow, "a query path of %d steps is too long for an upsert", n)
+		}
 		e, made, err := root.reach(strings.Split(s.Path, "."))
 		if err != nil {
 			return nil, err

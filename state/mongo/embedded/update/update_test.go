@@ -166,4 +166,8 @@ func TestDeepPaths(t *testing.T) {
 	if !mongoerr.Is(err, mongoerr.Overflow) {
 		t.Errorf("got %v", err)
 	}
+	_, err = update.Seed([]update.SeedValue{{Path: strings.Repeat("a.", 1000) + "a", Value: bsontest.Raw(1)}})
+	if !mongoerr.Is(err, mongoerr.Overflow) {
+		t.Errorf("an upsert: %v", err)
+	}
 }

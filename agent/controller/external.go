@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"context"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+	"juju/worker/remoterelations"
+)
+
+// An offeredElsewhere is the model of another controller that has an offer, as its API shows it to whoever has the token.
+type offeredElsewhere struct {
+	client.CrossModelRelationsFacade
+	conn *client.Conn
+}
+
+// reachOffer connects to the controller that has the offer of a remote service.
+func reachOffer(ctx context.Context, r entity.Consumed) (remoterelations.External, error) {
+	conn, err := client.Dial(ctx, client.Info{Addresses: r.External.Addresses, CACert: r.External.CACert, Model: r.Model,
+		Tag: entity.ConsumerTag(r.External.ID), Password: r.External.Token})
+	if err != nil {
+		return nil, err
+	}
+	return offeredElsewhere{client.CrossModelRelationsFacade{Caller: conn}, conn}, nil
+}
+
+// WatchShared implements remoterelations.Offering.
+func (o offeredElsewhere) WatchShared(ctx context.Context) (<-chan struct{}, error) {
+	return o.WatchOffer(ctx)
+}
+
+// Shown implements remoterelations.Offering. The offer is the token's.
+func (o offeredElsewhere) Shown(ctx context.Context, _ string) (entity.Status, error) {
+	return o.OfferStatus(ctx)
+}
+
+// Connect implements remoterelations.Offering.
+func (o offeredElsewhere) Connect(ctx context.Context, model string, c entity.Connection) error {
+	return o.CrossModelRelationsFacade.Connect(ctx, model, c.Relation, c.Near, c.Far)
+}
+
+// Close implements remoterelations.External.
+func (o offeredElsewhere) Close() error { return o.conn.Close() }

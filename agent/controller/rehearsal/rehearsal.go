@@ -1,0 +1,517 @@
+package rehearsal
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"juju/hooks"
+	"juju/state"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// patience is how long a rehearsal may take.
+const patience = 2 * time.Minute
+
+// maxHooks is how many hooks are foreseen: as many take some 50 MB here, and are an answer of some 10 MB.
+const maxHooks = 100_000
+
+// A Stage makes rehearsals, one at a time, because each has a model in memory.
+type Stage struct {
+	Store      *mongo.Store
+	Controller *controller.Controller
+	// Temp is the directory of temporary files.
+	Temp string
+
+	turn chan struct{}
+	hook map[string]hooks.Implemented
+}
+
+// NewStage returns a stage.
+func NewStage(s Stage) *Stage {
+	s.turn, s.hook = make(chan struct{}, 1), map[string]hooks.Implemented{}
+	return &s
+}
+
+// Plan returns what a change of a model would lead to. Its error is that of the change, which then would change nothing.
+// Units whose agents are lost do nothing.
+func (s *Stage) Plan(ctx context.Context, model string, lost func(unit string) bool,
+	change func(ctx context.Context, ctrl *controller.Controller, st *state.State) error) (plan entity.Plan, err error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return plan, context.Cause(ctx)
+	}
+	tooLong := entity.Errorf(entity.Unavailable, "cannot plan: it takes longer than %v", patience)
+	ctx, cancel := context.WithTimeoutCause(apart{ctx}, patience, tooLong)
+	defer cancel()
+	r := &rehearsal{Stage: s, isLost: lost, lost: map[string]bool{}, units: map[string]*unit{}, leaders: map[string]string{},
+		kept: map[string]bool{}}
+	if r.real, err = s.Controller.Model(ctx, model); err != nil {
+		return plan, err
+	}
+	store, err := mongo.OpenMemory(mongo.Options{Hooks: func(string) mongo.Hooks { return &r.changes }})
+	if err != nil {
+		return plan, err
+	}
+	defer store.Close()
+	own := controller.DB
+	err = mongo.CopyParts(ctx, s.Store, store, func(f mongo.Form) (there, full bool) {
+		return f.DB == own || f.DB == model, !slices.Contains(unread, f.Name)
+	})
+	if err != nil {
+		return plan, fmt.Errorf("cannot copy the model: %w", err)
+	}
+	ctrl, err := controller.Open(ctx, store, controller.Options{Now: r.now})
+	if err != nil {
+		return plan, err
+	}
+	defer ctrl.Close()
+	if r.st, err = ctrl.Model(ctx, model); err != nil {
+		return plan, err
+	}
+	if plan.Token, err = r.st.Transactions().Token(ctx); err != nil {
+		return plan, err
+	}
+	before, err := lookCloser(ctx, r.st)
+	if err != nil {
+		return plan, err
+	}
+	if err := r.meet(ctx, before.units); err != nil {
+		return plan, err
+	}
+	for _, u := range r.sorted() {
+		if !u.isSettled() {
+			plan.Unsettled = append(plan.Unsettled, u.tag.ID)
+		}
+	}
+	if err := change(ctx, ctrl, r.st); err != nil {
+		return plan, err
+	}
+	if err := r.play(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return plan, err
+	}
+	after, err := lookCloser(ctx, r.st)
+	if err != nil {
+		return plan, err
+	}
+	plan.Changes, plan.Hooks = r.withKept(after.since(before)), r.hooks
+	plan.Waits, err = r.waits(ctx, before, after)
+	return plan, err
+}
+
+// unread are the collections whose documents a rehearsal does not read: they are large.
+var unread = []string{"statushistory", mongo.TxnsC, mongo.LogC, mongo.RefusalsC, "charmblobs.chunks", "audit"}
+
+// apart is a request's context without what transactions read in it.
+type apart struct{ context.Context }
+
+func (apart) Value(any) any { return nil }
+
+// A rehearsal is the copy of a model with its agents.
+type rehearsal struct {
+	*Stage
+	real    *state.State // the model itself, only to read charms
+	st      *state.State // its copy
+	later   atomic.Int64 // how far the copy's clock is ahead
+	changes counter      // of the copy
+	units   map[string]*unit
+	leaders map[string]string // by service
+	hooks   []entity.PlannedHook
+	isLost  func(unit string) bool
+	lost    map[string]bool // units
+	kept    map[string]bool // storage that is removed without its data
+}
+
+// A counter counts transactions. While there are none, what was read is true.
+type counter struct{ atomic.Int64 }
+
+// Next implements mongo.Hooks.
+func (c *counter) Next() mongo.Hook {
+	c.Add(1)
+	return nil
+}
+
+func (r *rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.later.Load())) }
+
+// leads reports whether another unit leads a service.
+func (r *rehearsal) leads(service string) bool {
+	leader := r.units[r.leaders[service]]
+	return leader != nil && leader.remote.Unit.Life == entity.Alive
+}
+
+// sorted returns the units with agents, by name.
+func (r *rehearsal) sorted() (all []*unit) {
+	for _, name := range slices.SortedFunc(maps.Keys(r.units), entity.CompareNatural) {
+		all = append(all, r.units[name])
+	}
+	return all
+}
+
+// meet starts the agents of units that have none, and forgets those of units that are gone. A unit's agent starts when its
+// machine has.
+func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus) error {
+	maps.DeleteFunc(r.units, func(name string, _ *unit) bool { _, there := units[name]; return !there })
+	machines, err := r.st.Provisioning().MachineInfos(ctx)
+	if err != nil {
+		return err
+	}
+	started := map[string]bool{}
+	for _, m := range machines {
+		started[m.ID] = m.InstanceID != ""
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(units), entity.CompareNatural) {
+		if r.units[name] != nil || !started[units[name].Machine] || r.lost[name] {
+			continue
+		}
+		if u, err := r.st.Unit(ctx, name); err != nil {
+			return err
+		} else if info, err := u.Info(ctx); err != nil {
+			return err
+		} else if info.Started && r.isLost(name) {
+			r.lost[name] = true
+			continue
+		}
+		if r.units[name], err = r.newUnit(ctx, name, units[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play has everyone act until nothing is left to do. If only the time of a forced removal is awaited, it passes. The next
+// batch of an upgrade has its turn when all hooks of the one before have run: only then is it healthy.
+func (r *rehearsal) play(ctx context.Context) error {
+	actors := []func(context.Context) (bool, error){r.machines, r.storage, r.minUnits, r.across, r.deploy, r.arrive, r.end}
+	seen, due := int64(-1), time.Duration(0)
+	for {
+		moved := false
+		if now := r.changes.Load(); now != seen {
+			seen = now
+			var err error
+			if _, due, err = r.st.Cleaner().Cleanup(ctx); err != nil {
+				return err
+			}
+			for _, act := range actors {
+				did, err := act(ctx)
+				if err != nil {
+					return err
+				}
+				moved = moved || did
+			}
+		}
+		did, err := r.agents(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(r.hooks) > maxHooks:
+			return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot plan: more than %d hooks would run", maxHooks),
+				"Units run hooks for each of those that they are related to. Plan fewer units.")
+		case moved || did || r.changes.Load() != seen:
+		case due > 0:
+			r.later.Add(int64(due))
+			seen = -1
+		default:
+			if moved, err = r.rollouts(ctx); err != nil || !moved {
+				return err
+			}
+		}
+	}
+}
+
+// arrive has the agents of new units begin.
+func (r *rehearsal) arrive(ctx context.Context) (moved bool, err error) {
+	now, err := look(ctx, r.st)
+	before := len(r.units)
+	if err == nil {
+		err = r.meet(ctx, now.units)
+	}
+	return len(r.units) > before, err
+}
+
+// agents has each unit's agent act once.
+func (r *rehearsal) agents(ctx context.Context) (moved bool, err error) {
+	for _, u := range r.sorted() {
+		did, err := u.act(ctx)
+		if err != nil {
+			return moved, fmt.Errorf("cannot foresee what unit %s does: %w", u.tag.ID, err)
+		}
+		moved = moved || did
+	}
+	return moved, nil
+}
+
+// deploy removes the units whose agents are done, or never began.
+func (r *rehearsal) deploy(ctx context.Context) (moved bool, err error) {
+	now, err := look(ctx, r.st)
+	if err != nil {
+		return false, err
+	}
+	for name, was := range now.units {
+		agent := r.units[name]
+		if was.Life != entity.Dead && (was.Life != entity.Dying || agent != nil || r.lost[name]) {
+			continue
+		}
+		u, err := r.st.Unit(ctx, name)
+		if err == nil {
+			err = u.Remove(ctx)
+		}
+		if did, err := done(err); err != nil {
+			return moved, err
+		} else if did {
+			moved = true
+		}
+	}
+	return moved, nil
+}
+
+// done reports whether something was done that the state of the copy may refuse for now.
+func done(err error) (bool, error) {
+	for _, kind := range []entity.Kind{entity.NotFound, entity.NotAlive, entity.InUse, entity.HasSubordinates, entity.Invalid} {
+		if errors.Is(err, kind) {
+			return false, nil
+		}
+	}
+	return err == nil, err
+}
+
+// minUnits adds the units that services lack.
+func (r *rehearsal) minUnits(ctx context.Context) (moved bool, err error) {
+	now, err := look(ctx, r.st)
+	if err != nil {
+		return false, err
+	}
+	for name, svc := range now.services {
+		alive := 0
+		for _, u := range svc.Units {
+			if u.Life == entity.Alive {
+				alive++
+			}
+		}
+		if svc.Life != entity.Alive || alive >= svc.MinUnits {
+			continue
+		}
+		did, err := done(r.st.MinUnits().EnsureMinUnits(ctx, name))
+		if err != nil {
+			return moved, err
+		}
+		moved = moved || did
+	}
+	return moved, nil
+}
+
+// end has the model end, once it is empty.
+func (r *rehearsal) end(ctx context.Context) (moved bool, err error) {
+	if life, err := r.st.Life(ctx); err != nil || life != entity.Dying {
+		return false, err
+	}
+	return done(r.st.EnsureDead(ctx))
+}
+
+// across has relations with services of other models end there, where that is reached, and their units leave.
+func (r *rehearsal) across(ctx context.Context) (moved bool, err error) {
+	x := r.st.CrossModel()
+	all, err := x.Connections(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range all {
+		if c.Life == entity.Alive {
+			continue
+		}
+		before := r.changes.Load()
+		if err := x.Mirror(ctx, c.Relation, entity.Members{}); err != nil {
+			return moved, err
+		}
+		if err := x.Release(ctx, c.Relation); err != nil {
+			return moved, err
+		}
+		moved = moved || r.changes.Load() != before
+	}
+	return moved, nil
+}
+
+// rollouts continues the upgrades in batches.
+func (r *rehearsal) rollouts(ctx context.Context) (moved bool, err error) {
+	now, err := look(ctx, r.st)
+	if err != nil {
+		return false, err
+	}
+	before := r.changes.Load()
+	for name, of := range now.services {
+		if of.Rollout == nil {
+			continue
+		}
+		svc, err := r.st.Service(ctx, name)
+		if err == nil {
+			_, err = svc.AdvanceRollout(ctx, func(string) bool { return false })
+		}
+		if _, err := done(err); err != nil {
+			return false, err
+		}
+	}
+	return r.changes.Load() > before, nil
+}
+
+// machines has the cloud and the machines' agents act.
+func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
+	infos, err := r.st.Provisioning().MachineInfos(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, info := range slices.Backward(infos) { // containers before their hosts
+		m, err := r.st.Machine(ctx, info.ID)
+		switch {
+		case err != nil:
+		case info.Life == entity.Dead:
+			err = m.Remove(ctx)
+		case info.Life == entity.Dying:
+			if err = m.EnsureDead(ctx); err != nil && info.InstanceID == "" {
+				_, err = done(err)
+				if err == nil {
+					err = r.start(ctx, m)
+				}
+			}
+		case info.InstanceID == "":
+			err = r.start(ctx, m)
+		default:
+			continue
+		}
+		did, err := done(err)
+		if err != nil {
+			return moved, err
+		}
+		moved = moved || did
+	}
+	return moved, nil
+}
+
+// start gives a machine an instance.
+func (r *rehearsal) start(ctx context.Context, m *state.Machine) error {
+	return m.SetProvisioned(ctx, entity.Instance{ID: "rehearsed-" + m.ID(), Nonce: "rehearsed",
+		Addresses: []string{"127.0.0.1"}})
+}
+
+// storage has the cloud's storage act.
+func (r *rehearsal) storage(ctx context.Context) (moved bool, err error) {
+	work, err := r.st.Provisioning().StorageWork(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range work {
+		act := r.storageStep(w)
+		if act == nil {
+			continue
+		}
+		var one *state.Storage
+		if w.Life != entity.Gone {
+			if one, err = r.st.Storage(ctx, w.ID); err != nil {
+				return moved, err
+			}
+		}
+		did, err := done(act(ctx, one))
+		if err != nil {
+			return moved, err
+		}
+		if did && w.Life == entity.Dead && w.Release && w.Filesystem != "" {
+			r.kept[w.ID] = true
+		}
+		moved = moved || did
+	}
+	return moved, nil
+}
+
+// withKept says of which removed storage the data is kept.
+func (r *rehearsal) withKept(changes []entity.PlannedChange) []entity.PlannedChange {
+	for i, c := range changes {
+		if c.Kind == "storage" && c.Action == entity.PlanRemove && r.kept[c.Name] {
+			changes[i].Detail = "its data is kept"
+		}
+	}
+	return changes
+}
+
+// storageStep returns what worker/storageprovisioner would do next, and the cloud with it.
+func (r *rehearsal) storageStep(w entity.StorageWork) func(context.Context, *state.Storage) error {
+	switch a := w.Attachment; {
+	case a != nil && a.After != "" && w.Filesystem != "":
+		return nil
+	case a != nil && a.Life == entity.Dead:
+		return func(ctx context.Context, s *state.Storage) error { return s.RemoveAttachment(ctx, a.Unit) }
+	case w.Life == entity.Gone:
+		return func(ctx context.Context, _ *state.Storage) error {
+			return r.st.Provisioning().DropFilesystem(ctx, w.Filesystem)
+		}
+	case w.Life == entity.Dead:
+		return func(ctx context.Context, s *state.Storage) error { return s.Remove(ctx) }
+	case w.Life == entity.Dying:
+		return func(ctx context.Context, s *state.Storage) error { return s.EnsureDead(ctx) }
+	case w.Filesystem == "" && (!w.OnMachine || a != nil && a.Instance != ""):
+		f := entity.Filesystem{ID: "rehearsed-" + w.ID, Size: max(w.Size, 1)}
+		if w.OnMachine {
+			f.Instance = a.Instance
+		}
+		return func(ctx context.Context, s *state.Storage) error { return s.SetFilesystem(ctx, f) }
+	case a == nil || a.Instance == "" || w.Filesystem == "" || a.InUse != "" || a.Location != "":
+		return nil
+	}
+	a := w.Attachment
+	return func(ctx context.Context, s *state.Storage) error {
+		return s.SetAttached(ctx, a.Unit, a.Instance, "/"+w.ID)
+	}
+}
+
+// implemented returns the hooks of a charm, from its archive: in the copy only if the change has added the charm.
+func (r *rehearsal) implemented(ctx context.Context, url string) (i hooks.Implemented, err error) {
+	archive, sum, err := r.real.Charms().Archive(ctx, url)
+	if errors.Is(err, entity.NotFound) {
+		archive, sum, err = r.st.Charms().Archive(ctx, url)
+	}
+	if err != nil {
+		return i, err
+	}
+	defer archive.Close()
+	if i, known := r.hook[sum]; known {
+		return i, nil
+	}
+	file, err := os.CreateTemp(r.Temp, "juju-charm-*")
+	if err != nil {
+		return i, err
+	}
+	defer file.Close()
+	if err := os.Remove(file.Name()); err != nil {
+		return i, err
+	}
+	size, err := io.Copy(file, archive)
+	if err != nil {
+		return i, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	z, err := zip.NewReader(file, size)
+	if err != nil {
+		return i, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	i.Files = map[string]bool{}
+	for _, f := range z.File {
+		name := path.Clean(f.Name)
+		i.Dispatch = i.Dispatch || name == "dispatch"
+		if path.Dir(name) == "hooks" && !f.Mode().IsDir() {
+			i.Files[path.Base(name)] = true
+		}
+	}
+	r.hook[sum] = i
+	return i, nil
+}

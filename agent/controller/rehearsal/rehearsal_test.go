@@ -1,0 +1,355 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/constraints"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/modelconfig"
+	"juju/state/mongo"
+	"juju/state/statetest"
+)
+
+// A theatre is a model with units, and a stage for rehearsals of its changes.
+type theatre struct {
+	*testing.T
+	ctx   context.Context
+	st    *state.State
+	stage *Stage
+	lost  map[string]bool
+}
+
+func newTheatre(t *testing.T) *theatre {
+	t.Helper()
+	store, err := mongo.OpenMemory(mongo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	ctrl, st := statetest.ControllerOn(t, store, controller.Options{PasswordCost: statetest.PasswordCost})
+	h := &theatre{T: t, ctx: t.Context(), st: st, lost: map[string]bool{},
+		stage: NewStage(Stage{Store: store, Controller: ctrl, Temp: t.TempDir()})}
+	url := statetest.Charm(t, st, `{name: web, summary: s, description: d, peers: {ring: {interface: ring}}}`,
+		"dispatch", "#!/bin/sh\n", "config.yaml", "options: {n: {type: int, default: 0}}\n")
+	_, err = st.AddService(h.ctx, state.AddServiceParams{Name: "web", CharmURL: url, Units: 3})
+	h.ok(err)
+	return h
+}
+
+func (h *theatre) ok(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// plan plans a change.
+func (h *theatre) plan(change func(context.Context, *state.State) error) (entity.Plan, error) {
+	return h.stage.Plan(h.ctx, h.st.UUID(), func(unit string) bool { return h.lost[unit] },
+		func(ctx context.Context, _ *controller.Controller, st *state.State) error { return change(ctx, st) })
+}
+
+// service returns a change of the service web.
+func service(change func(context.Context, *state.Service) error) func(context.Context, *state.State) error {
+	return func(ctx context.Context, st *state.State) error {
+		svc, err := st.Service(ctx, "web")
+		if err == nil {
+			err = change(ctx, svc)
+		}
+		return err
+	}
+}
+
+func (h *theatre) dump() string {
+	h.Helper()
+	all, err := h.st.Dump(h.ctx)
+	h.ok(err)
+	text, err := json.Marshal(all)
+	h.ok(err)
+	return string(text)
+}
+
+// start has the machines and the units' agents come up, as they do when all hooks have run.
+func (h *theatre) start() {
+	h.Helper()
+	machines, err := h.st.Machines(h.ctx)
+	h.ok(err)
+	for _, m := range machines {
+		h.ok(m.SetProvisioned(h.ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: "n", Addresses: []string{"10.0.0." + m.ID()}}))
+	}
+	status, err := h.st.Status(h.ctx)
+	h.ok(err)
+	for _, s := range status.AllUnits() {
+		u, err := h.st.Unit(h.ctx, s.Name)
+		h.ok(err)
+		h.ok(u.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusIdle}))
+		h.ok(u.SetStatus(h.ctx, entity.Status{Status: entity.StatusActive}))
+		h.ok(u.SetCharm(h.ctx, status.Services[0].CharmURL))
+		relations, err := u.Relations(h.ctx)
+		h.ok(err)
+		for _, r := range relations {
+			h.ok(u.EnterScope(h.ctx, r.ID))
+		}
+	}
+}
+
+func text(hooks []entity.PlannedHook) string {
+	var all []string
+	for _, h := range hooks {
+		all = append(all, strings.TrimSpace(h.Unit+" "+h.Hook+" "+h.About))
+	}
+	return strings.Join(all, ", ")
+}
+
+// A rehearsal reads the model and changes nothing, whether the change would be made or refused.
+func TestAPlanChangesNothing(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	before := h.dump()
+	plan, err := h.plan(service(func(ctx context.Context, s *state.Service) error { return s.Destroy(ctx, entity.Destruction{}) }))
+	h.ok(err)
+	got := ""
+	for _, c := range plan.Changes {
+		got += fmt.Sprintf("%s %s %s, ", c.Action, c.Kind, c.Name)
+	}
+	// The agents have never come up, so nothing runs.
+	if want := "remove service web, change machine 0, change machine 1, change machine 2, remove unit web/0, remove unit web/1, " +
+		"remove unit web/2, remove relation web:ring, "; got != want || len(plan.Hooks) > 0 {
+		t.Errorf("the plan is %s%v, want %s", got, plan.Hooks, want)
+	}
+	_, err = h.plan(service(func(ctx context.Context, s *state.Service) error { return s.SetConfig(ctx, map[string]any{"x": 1}) }))
+	if err == nil {
+		t.Error("a setting that the charm doesn't have is planned")
+	}
+	if h.dump() != before {
+		t.Error("plans have changed the model")
+	}
+}
+
+// A plan says which settings of a model change, and not to what: some are secret.
+func TestAPlanNamesTheSettingsOfTheModel(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	plan, err := h.plan(func(ctx context.Context, st *state.State) error {
+		if err := st.Settings().SetConfig(ctx, map[string]string{modelconfig.RetryHooks: "true", "http-proxy": "http://a:b@c"}, nil); err != nil {
+			return err
+		}
+		mem, err := constraints.Parse("mem=2G")
+		if err == nil {
+			err = st.Settings().SetConstraints(ctx, mem)
+		}
+		return err
+	})
+	h.ok(err)
+	if got := fmt.Sprint(plan.Changes[0]); got != "{change model default constraints:  -> mem=2048M, setting automatically-retry-hooks, "+
+		"setting http-proxy}" {
+		t.Errorf("the plan is %s", got)
+	}
+}
+
+// A token changes with what plans depend on, and with nothing else.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	token := func() string {
+		t.Helper()
+		text, err := h.st.Transactions().Token(h.ctx)
+		h.ok(err)
+		return text
+	}
+	first := token()
+	plan, err := h.plan(func(context.Context, *state.State) error { return nil })
+	if h.ok(err); plan.Token != first {
+		t.Errorf("the plan's token is %s, the model's %s", plan.Token, first)
+	}
+	u, err := h.st.Unit(h.ctx, "web/0")
+	h.ok(err)
+	svc, err := h.st.Service(h.ctx, "web")
+	h.ok(err)
+	statetest.Charm(t, h.st, `{name: other, summary: s, description: d}`)
+	h.ok(u.SetStatus(h.ctx, entity.Status{Status: entity.StatusActive}))
+	h.ok(h.st.Annotations().Set(h.ctx, entity.UnitTag("web/0"), map[string]string{"a": "b"}))
+	if token() != first {
+		t.Error("a charm, a status or an annotation changes the token")
+	}
+	other, err := h.st.Unit(h.ctx, "web/1")
+	h.ok(err)
+	seen := map[string]bool{first: true}
+	for what, change := range map[string]func() error{
+		"an error":  func() error { return other.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: "m"}) },
+		"a setting": func() error { return svc.SetConfig(h.ctx, map[string]any{"n": int64(1)}) },
+		"a unit":    func() error { _, err := svc.AddUnits(h.ctx, 1, nil); return err },
+		"a death":   func() error { return u.Destroy(h.ctx, entity.Destruction{}) },
+		"exposure":  func() error { return svc.Expose(h.ctx, nil) },
+		"a machine": func() error { _, err := h.st.AddMachine(h.ctx, state.AddMachineParams{}); return err },
+		"a block":   func() error { return h.st.Blocks().SwitchOn(h.ctx, entity.BlockRemove, "") },
+	} {
+		h.ok(change())
+		if now := token(); seen[now] {
+			t.Errorf("%s does not change the token", what)
+		} else {
+			seen[now] = true
+		}
+	}
+}
+
+// A unit in error runs its hook again if that is resolved; one that is busy is named; and one whose agent is lost is not
+// waited for.
+func TestPlansOfUnitsInTrouble(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	set := service(func(ctx context.Context, s *state.Service) error {
+		return s.SetConfig(ctx, map[string]any{"n": int64(7)})
+	})
+	plan, err := h.plan(set)
+	h.ok(err)
+	if got := text(plan.Hooks); got != "web/0 config-changed, web/1 config-changed, web/2 config-changed" || len(plan.Unsettled) > 0 {
+		t.Errorf("the hooks are %s, unsettled %v", got, plan.Unsettled)
+	}
+	failed, err := h.st.Unit(h.ctx, "web/0")
+	h.ok(err)
+	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "ring-relation-changed"`,
+		Data: map[string]any{"hook": "ring-relation-changed", "remote-unit": "web/2"}}))
+	busy, err := h.st.Unit(h.ctx, "web/1")
+	h.ok(err)
+	h.ok(busy.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running upgrade-charm hook"}))
+	h.lost["web/2"] = true
+	plan, err = h.plan(set)
+	h.ok(err)
+	if got := text(plan.Hooks); got != "web/1 upgrade-charm, web/1 config-changed" || fmt.Sprint(plan.Unsettled) != "[web/0 web/1]" ||
+		fmt.Sprint(plan.Waits) != "[unit web/2 runs no hooks: its agent is lost]" {
+		t.Errorf("the hooks are %s, unsettled %v, waits %v", got, plan.Unsettled, plan.Waits)
+	}
+	resolve := func(retry bool) string {
+		t.Helper()
+		plan, err := h.plan(func(ctx context.Context, st *state.State) error {
+			u, err := st.Unit(ctx, "web/0")
+			if err != nil {
+				return err
+			}
+			return errors.Join(u.Resolve(ctx, retry), set(ctx, st))
+		})
+		h.ok(err)
+		return text(plan.Hooks)
+	}
+	if got, want := resolve(true), "web/0 ring-relation-changed web/2, web/1 upgrade-charm, web/0 config-changed, "+
+		"web/1 config-changed"; got != want {
+		t.Errorf("the hooks are %s, want %s", got, want)
+	}
+	// A hook that fails before the unit has ever started is followed by start.
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running install hook"}))
+	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "config-changed"`,
+		Data: map[string]any{"hook": "config-changed"}}))
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusIdle}))
+	if got, want := resolve(false), "web/1 upgrade-charm, web/0 start, web/1 config-changed, web/0 ring-relation-joined web/1, "+
+		"web/0 ring-relation-changed web/1, web/0 ring-relation-joined web/2, web/0 ring-relation-changed web/2, "+
+		"web/0 config-changed"; got != want {
+		t.Errorf("the hooks are %s, want %s", got, want)
+	}
+	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "ring-relation-changed"`,
+		Data: map[string]any{"hook": "ring-relation-changed", "remote-unit": "web/2"}}))
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusIdle}))
+	if got, want := resolve(false), "web/1 upgrade-charm, web/0 config-changed, web/1 config-changed"; got != want {
+		t.Errorf("the hooks are %s, want %s", got, want)
+	}
+}
+
+// An upgrade in batches is foreseen to its end, the leader last.
+func TestPlanOfUpgradeInBatches(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	url := statetest.Charm(t, h.st, `{name: web, summary: another, description: d, peers: {ring: {interface: ring}}}`,
+		"dispatch", "#!/bin/sh\n", "config.yaml", "options: {n: {type: int, default: 0}}\n")
+	plan, err := h.plan(service(func(ctx context.Context, s *state.Service) error {
+		_, err := s.SetCharm(ctx, state.SetCharmParams{URL: url, Batch: 2, HealthTimeout: time.Minute})
+		return err
+	}))
+	h.ok(err)
+	if got, want := text(plan.Hooks), "web/1 upgrade-charm, web/2 upgrade-charm, web/1 config-changed, web/2 config-changed, "+
+		"web/0 upgrade-charm, web/0 config-changed"; got != want || len(plan.Unsettled) > 0 {
+		t.Errorf("the hooks are %s, want %s; unsettled %v", got, want, plan.Unsettled)
+	}
+}
+
+// consumes adds a service "app", without units, and a remote service "store" that it can be related to.
+func (h *theatre) consumes(url string, external *entity.External) {
+	h.Helper()
+	app := statetest.Charm(h.T, h.st, `{name: app, summary: s, description: d, requires: {db: {interface: kv}}}`, "dispatch", "#!/bin/sh\n")
+	_, err := h.st.AddService(h.ctx, state.AddServiceParams{Name: "app", CharmURL: app})
+	h.ok(err)
+	h.ok(h.st.CrossModel().Consume(h.ctx, entity.Consumed{Name: "store", Model: "m", Offer: "o", URL: url, User: statetest.Admin,
+		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "kv"}}, External: external}))
+}
+
+// What a plan does not foresee, it says: the hooks for units of another model.
+func TestAPlanSaysWhatItDoesNotForesee(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	h.consumes("admin/other.kv", nil)
+	relate := func(ctx context.Context, st *state.State) error {
+		_, err := st.AddRelation(ctx, "app", "store")
+		return err
+	}
+	plan, err := h.plan(relate)
+	h.ok(err)
+	want := "[relation app:db store:server: hooks for the units of admin/other.kv, of another model, are not foreseen]"
+	if got := fmt.Sprint(plan.Waits); got != want && got != strings.ReplaceAll(want, "app:db store:server", "store:server app:db") {
+		t.Errorf("it says %s, want %s", got, want)
+	}
+	h.ok(relate(h.ctx, h.st))
+	plan, err = h.plan(service(func(ctx context.Context, svc *state.Service) error { return svc.Expose(ctx, nil) }))
+	if h.ok(err); len(plan.Waits) > 0 {
+		t.Errorf("of what does not change it says %q", plan.Waits)
+	}
+}
+
+// A relation with an offer of another controller ends there in a plan too, and with it the remote service.
+func TestAPlanEndsRelationsWithOtherControllers(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	h.consumes("west:admin/other.kv", &entity.External{Controller: "c", Name: "west", Addresses: []string{"192.0.2.1:1"}, ID: "t"})
+	r, err := h.st.AddRelation(h.ctx, "app", "store")
+	h.ok(err)
+	h.ok(h.st.CrossModel().Mirror(h.ctx, r.ID(), entity.Members{Units: map[int]map[string]string{0: {}}}))
+	plan, err := h.plan(func(ctx context.Context, st *state.State) error {
+		remote, err := st.CrossModel().Remote(ctx, "store")
+		if err != nil {
+			return err
+		}
+		return remote.Destroy(ctx, entity.Destruction{})
+	})
+	h.ok(err)
+	gone := 0
+	for _, c := range plan.Changes {
+		if c.Action == entity.PlanRemove {
+			gone++
+		}
+	}
+	if left := fmt.Sprint(plan.Waits); gone != 2 || strings.Contains(left, "must") {
+		t.Errorf("it removes %+v, and leaves %v", plan.Changes, left)
+	}
+}
+
+// A plan of too many hooks is refused.
+func TestAPlanHasABoundOfHooks(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	r := &rehearsal{Stage: h.stage, real: h.st, st: h.st, hooks: make([]entity.PlannedHook, maxHooks+1), units: map[string]*unit{},
+		leaders: map[string]string{}, lost: map[string]bool{}, isLost: func(string) bool { return false }}
+	if err := r.play(h.ctx); err == nil || !strings.Contains(err.Error(), "cannot plan: more than 100000 hooks would run") {
+		t.Errorf("it is %v", err)
+	}
+}

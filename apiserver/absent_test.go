@@ -1,0 +1,43 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// Clients that show secrets and metrics get empty lists, and whoever makes a backup through the API is told how.
+func TestListsOfWhatModelsDoNotHave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin := w.adminInfo(w.st.UUID())
+	c := w.raw(w.modelPath()).login(admin.Tag, admin.Password, "")
+	for _, call := range []struct {
+		facade  string
+		version int
+		method  string
+		args    any
+		want    string
+	}{
+		{"Secrets", 1, "ListSecrets", map[string]any{"show-secrets": false, "filter": map[string]any{}}, `{"results":[]}`},
+		{"Secrets", 2, "ListSecrets", nil, `{"results":[]}`},
+		{"SecretBackends", 1, "ListSecretBackends", map[string]any{"names": nil, "reveal": false}, `{"results":[]}`},
+		{"MetricsDebug", 2, "GetMetrics", map[string]any{"entities": []map[string]string{{"tag": "unit-mysql-0"}, {"tag": "unit-mysql-1"}}},
+			`{"results":[{"metrics":[]},{"metrics":[]}]}`},
+	} {
+		var got json.RawMessage
+		if err := c.do(call.facade, call.version, call.method, call.args, &got); err != nil || string(got) != call.want {
+			t.Errorf("%s %d %s: %s, %v", call.facade, call.version, call.method, got, err)
+		}
+	}
+	err := c.do("Backups", 3, "Create", nil, nil)
+	if !errors.Is(err, entity.NotSupported) || !strings.Contains(entity.Hint(err), "juju create-backup FILE") {
+		t.Errorf("Backups.Create: %v", err)
+	}
+	if err := c.do("Secrets", 2, "CreateSecrets", nil, nil); err == nil || !strings.Contains(err.Error(), "is not implemented") {
+		t.Errorf("Secrets.CreateSecrets: %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package deltas
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/apiserver/presence"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+func newFeed() *feed {
+	return &feed{owner: New(presence.New(time.Now)), entries: map[entity.PartKey]*list.Element{}, changes: list.New(),
+		cursors: map[*cursor]bool{}, stirred: make(chan struct{})}
+}
+
+func unit(n int) entity.PartKey {
+	return entity.PartKey{Kind: entity.PartUnit, ID: fmt.Sprint("u/", n)}
+}
+
+// sets sets a unit to a value.
+func (d *feed) sets(n, value int) {
+	data := func(v int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`"u/%d=%d"`, n, v)) }
+	d.set(unit(n), params.Delta{Kind: "unit", Data: data(value)}, params.Delta{Kind: "unit", Removed: true, Data: data(0)})
+}
+
+// takes returns what a cursor gets, in a few words; "" for nothing.
+func (d *feed) takes(c *cursor) string {
+	if !d.hasNews(c) {
+		return ""
+	}
+	c.taken = make(chan struct{}, 1)
+	all, err := d.take(c)
+	if err != nil {
+		return err.Error()
+	}
+	var words []string
+	for _, delta := range all {
+		word := strings.Trim(string(delta.Data), `"`)
+		if delta.Removed {
+			word = "-" + word
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// A client gets each part as it is when it takes it, in the order of the last changes, and is told of the end of those
+// that it knows, however often they have come and gone meanwhile.
+func TestNews(t *testing.T) {
+	d := newFeed()
+	a, b := &cursor{}, &cursor{}
+	d.cursors[a], d.cursors[b] = true, true
+	is := func(c *cursor, want string) {
+		t.Helper()
+		if got := d.takes(c); got != want {
+			t.Errorf("it gets %q, want %q", got, want)
+		}
+	}
+	d.sets(1, 1)
+	d.sets(2, 1)
+	is(a, "u/1=1 u/2=1")
+	is(a, "")
+	d.sets(1, 1) // as before
+	is(a, "")
+	d.sets(1, 2)
+	d.sets(2, 2)
+	d.sets(1, 3)
+	is(a, "u/2=2 u/1=3")
+	d.remove(unit(1))
+	d.sets(3, 1)
+	d.remove(unit(3)) // a has not seen it
+	is(a, "-u/1=0")
+	d.sets(1, 4)
+	d.remove(unit(1)) // nor this one
+	is(a, "")
+	d.sets(1, 5)
+	is(a, "u/1=5")
+	is(b, "u/2=2 u/1=5")
+	d.remove(unit(1))
+	is(a, "-u/1=0")
+	if d.removed == 0 {
+		t.Error("a removed part is forgotten before all know of it")
+	}
+	is(b, "-u/1=0")
+	if d.removed != 0 || len(d.entries) != 1 || d.changes.Len() != 1 {
+		t.Errorf("%d removed parts are kept for no one", d.removed)
+	}
+}
+
+// A client that takes many tasks in several replies is told of the end of a part that it knew before them, even if the part
+// came again after the tasks, and only then went for good.
+func TestEndsAreToldBetweenReplies(t *testing.T) {
+	d := newFeed()
+	c := &cursor{}
+	d.cursors[c] = true
+	takes := func() (n, gone int) {
+		deltas, _, next := d.after(c)
+		c.whole, c.at = next.whole, next.at
+		d.forget()
+		for _, delta := range deltas {
+			if delta.Removed {
+				gone++
+			}
+		}
+		return len(deltas), gone
+	}
+	d.sets(1, 1)
+	takes()
+	d.remove(unit(1))
+	d.sets(2, 1)
+	for n := range tasksAtOnce + 1 {
+		d.set(entity.PartKey{Kind: entity.PartTask, ID: fmt.Sprint(n)}, params.Delta{Kind: "action"}, params.Delta{Removed: true})
+	}
+	d.sets(1, 2)
+	if n, gone := takes(); n != 1+tasksAtOnce || gone != 0 {
+		t.Errorf("the first reply has %d deltas, %d of them ends", n, gone)
+	}
+	d.remove(unit(1))
+	d.remove(unit(2)) // which came with the first reply
+	if n, gone := takes(); n != 3 || gone != 2 {
+		t.Errorf("the second reply has %d deltas, %d of them ends", n, gone)
+	}
+	d.sets(1, 3)
+	d.remove(unit(1))
+	if n, _ := takes(); n != 0 {
+		t.Errorf("of what it has not seen, it is told %d times", n)
+	}
+}
+
+// A feed keeps a bounded number of removed parts. A client that is too far behind to be told of them is ended, and the
+// others are not.
+func TestACursorTooFarBehindEnds(t *testing.T) {
+	d := newFeed()
+	slow, quick := &cursor{}, &cursor{}
+	d.cursors[slow], d.cursors[quick] = true, true
+	for n := range removedKept + 1 {
+		d.sets(n, 1)
+	}
+	d.takes(slow)
+	for n := range removedKept + 1 {
+		if slow.lost {
+			t.Fatalf("ended after %d", n)
+		}
+		d.remove(unit(n))
+		if n%1000 == 0 || n == removedKept {
+			d.takes(quick)
+		}
+	}
+	if !slow.lost || quick.lost || d.removed != 0 {
+		t.Errorf("slow ended %v, quick ended %v, %d removed parts are kept", slow.lost, quick.lost, d.removed)
+	}
+}
+
+// A model is followed only while someone watches it; then the next one begins anew.
+func TestTheLastCursorEndsTheFeed(t *testing.T) {
+	_, st := statetest.Controller(t)
+	feeds := New(presence.New(time.Now))
+	count := func() int {
+		feeds.mu.Lock()
+		defer feeds.mu.Unlock()
+		return len(feeds.all)
+	}
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		first, err := feeds.Watch(ctx, st, params.DeltaModel{UUID: st.UUID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := feeds.Watch(ctx, st, params.DeltaModel{UUID: st.UUID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, takes := range []<-chan Take{first, second} {
+			if all, err := (<-takes)(); err != nil || len(all) != 1 || all[0].Kind != "model" {
+				t.Errorf("first there is %v, %v", all, err)
+			}
+		}
+		if count() != 1 {
+			t.Errorf("two cursors have %d feeds", count())
+		}
+		cancel()
+		for range first {
+		}
+		for range second {
+		}
+		if count() != 0 {
+			t.Error("the feed outlives its cursors")
+		}
+	}
+}

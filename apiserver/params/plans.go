@@ -1,0 +1,53 @@
+package params
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// plannable are the methods whose changes can be planned, by facade.
+var plannable = map[string][]string{
+	"Annotations": {"Set"},
+	"Application": {"AddRelation", "AddUnits", "Consume", "Deploy", "DestroyApplication", "DestroyConsumedApplications", "DestroyRelation",
+		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "Unexpose", "UnsetApplicationsConfig"},
+	"ApplicationOffers": {"DestroyOffers", "ModifyOfferAccess", "Offer"},
+	"MachineManager":    {"AddMachines", "DestroyMachineWithParams"},
+	"ModelManager":      {"DestroyModels"},
+	"ModelConfig":       {"ModelSet", "ModelUnset", "SetModelConstraints"},
+	"Storage":           {"AddToUnit", "Attach", "DetachStorage", "Remove"},
+}
+
+// IsPlannable reports whether the changes of a method can be planned.
+func IsPlannable(facade, method string) bool { return slices.Contains(plannable[facade], method) }
+
+// A PlannedCall is a request that is not made as it is: it is only planned, or made only if the model is unchanged. A plan
+// without a method only checks the token, or adds the charm.
+type PlannedCall struct {
+	Facade  string          `json:"facade"`
+	Version int             `json:"version"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params" limit:"file"`
+	// Charm is the archive of a charm that is added first, for a plan only; its files may be empty but for those that
+	// describe it. CharmURL stands for its URL, which is not known yet, in the parameters of this call and the next ones.
+	Charm    []byte `json:"charm,omitempty" limit:"file"`
+	Series   string `json:"series,omitempty"` // of the charm
+	CharmURL string `json:"charm-url,omitempty"`
+	Token    string `json:"token,omitempty"` // of the plan, to make the request
+	// Machines stand for those that the call adds, or that the units which it adds are on, in the parameters of the next calls.
+	Machines []PlannedMachine `json:"machines,omitempty"`
+	// Then are the calls that are planned after this one, together with it. The first that fails is the last.
+	Then []PlannedCall `json:"then,omitempty"`
+}
+
+// A PlannedMachine stands for a machine, or a container and its host.
+type PlannedMachine struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
+}
+
+// NewCharm stands for the URL of one of the charms that a plan adds.
+func NewCharm(number int) string { return fmt.Sprintf("local:jammy/planned-charm-%d", number) }
+
+// NewMachine stands for the id of one of the machines that a plan adds. All have the same length.
+func NewMachine(number int) string { return fmt.Sprintf("9%08d", number%1e8) }

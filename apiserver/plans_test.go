@@ -1,0 +1,162 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// rehearsed plans changes by making them.
+type rehearsed struct{ w *world }
+
+func (r rehearsed) Plan(ctx context.Context, _ string, _ func(string) bool,
+	change func(context.Context, *controller.Controller, *state.State) error) (entity.Plan, error) {
+	token, err := r.w.st.Transactions().Token(ctx)
+	if err == nil {
+		err = change(ctx, r.w.controller, r.w.st)
+	}
+	return entity.Plan{Token: token}, err
+}
+
+// A plan is of one of the methods that can be planned, called as the user; a client that only plans makes no other change.
+// A change with a token is made while the model is as it was, and is in the audit log as itself.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	before := w.stored()
+	if _, err := dry.Expose(ctx, "mysql", nil); !errors.Is(err, entity.NotSupported) {
+		t.Errorf("without anyone to plan: %v", err)
+	}
+	if _, err := dry.ImportFilesystem(ctx, "rootfs", "a", "data"); !errors.Is(err, entity.NotSupported) {
+		t.Errorf("what can't be planned: %v", err)
+	}
+	if w.stored() != before {
+		t.Error("a client that only plans has changed the model")
+	}
+	token, err := w.st.Transactions().Token(ctx)
+	w.ok(err)
+	w.server.backend.Plans = rehearsed{w}
+	errs, _, err := dry.DestroyUnits(ctx, entity.Destruction{}, "mysql/77")
+	if plan := dry.Planned(); !errors.Is(err, client.ErrPlanned) || len(errs) > 0 || plan == nil || plan.Token != token ||
+		len(plan.Refused) != 1 || plan.Refused[0] != `unit "mysql/77" does not exist` {
+		t.Errorf("%v, the plan is %+v", err, plan)
+	}
+	for _, call := range []params.PlannedCall{
+		{Facade: "Storage", Version: 6, Method: "Import"}, {Facade: "Plans", Version: 1, Method: "DryRun"},
+		{Facade: "Application", Version: 1, Method: "Expose"},
+	} {
+		if err := w.admin().do("Plans", 1, "DryRun", call, nil); err == nil {
+			t.Errorf("%s.%s is planned", call.Facade, call.Method)
+		}
+	}
+
+	w.expectAudited() // plans are not changes
+	made := w.dial(w.adminInfo(w.st.UUID()))
+	made.OnlyIfUnchanged(token)
+	if _, err := made.Expose(ctx, "mysql", nil); err != nil {
+		t.Error(err)
+	}
+	late := w.dial(w.adminInfo(w.st.UUID()))
+	late.OnlyIfUnchanged(token)
+	if err := late.Unexpose(ctx, "mysql"); !errors.Is(err, entity.Moved) {
+		t.Errorf("after a change: %v", err)
+	}
+	svc, err := w.st.Service(ctx, "mysql")
+	if w.ok(err); svc.ExposedEndpoints() == nil {
+		t.Error("the late change was made")
+	}
+	w.expectAudited(
+		`admin [admin/default] Application.Expose {"application":"mysql"}: `,
+		`admin [admin/default] Application.Unexpose {"application":"mysql"}: the model has changed since the plan`)
+}
+
+// Several changes are planned together: later ones use the charms and machines that earlier ones add, and none is planned
+// after one that is refused. A token can be checked before the first change.
+func TestPlansOfSeveralChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	w.server.backend.Plans = rehearsed{w}
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	dry.KeepForPlan()
+	planned := func(err error) {
+		t.Helper()
+		if !errors.Is(err, client.ErrPlanned) {
+			t.Fatalf("it is not planned: %v", err)
+		}
+	}
+	for _, name := range []string{"red", "blue"} {
+		archive, err := os.Open(statetest.CharmArchive(t, "{name: "+name+", summary: s, description: d}"))
+		w.ok(err)
+		defer archive.Close()
+		url, err := dry.UploadCharm(ctx, archive, "jammy")
+		w.ok(err)
+		_, err = dry.Deploy(ctx, client.DeployArgs{Service: name, CharmURL: url})
+		planned(err)
+	}
+	_, _, err := dry.AddMachine(ctx, client.MachineArgs{})
+	planned(err)
+	machine, _ := dry.PlanMachine()
+	planned(dry.SetAnnotations(ctx, entity.MachineTag(machine), map[string]string{"a": "b"}))
+	_, _, err = dry.AddUnits(ctx, "blue", 1, []string{"lxd"})
+	planned(err)
+	container, host := dry.PlanMachine()
+	for _, place := range []string{machine, container, host} {
+		_, _, err = dry.AddUnits(ctx, "red", 1, []string{place})
+		planned(err)
+	}
+	_, err = dry.Expose(ctx, "nosuch", nil)
+	planned(err)
+	_, err = dry.Expose(ctx, "red", nil)
+	planned(err)
+	token, err := w.st.Transactions().Token(ctx)
+	w.ok(err)
+	planned(dry.PlanKept(ctx))
+	if p := dry.Planned(); p.Token != token || len(p.Refused) != 1 || !strings.Contains(p.Refused[0], "nosuch") {
+		t.Errorf("the plan is %+v", p)
+	}
+	status, err := w.st.Status(ctx)
+	w.ok(err)
+	on := map[string]string{}
+	for _, s := range status.Services {
+		for _, u := range s.Units {
+			on[u.Name] = u.Machine
+		}
+		if s.Name == "red" && s.Exposed {
+			t.Error("what comes after a refusal is planned")
+		}
+	}
+	outer := entity.MachineHost(on["blue/0"])
+	if outer == "" || on["red/0"] == outer || on["red/1"] != on["blue/0"] || on["red/2"] != outer {
+		t.Errorf("the units are on %v", on)
+	}
+
+	late := w.dial(w.adminInfo(w.st.UUID()))
+	w.ok(late.CheckUnchanged(ctx)) // without a token
+	late.OnlyIfUnchanged(token)
+	if err := late.CheckUnchanged(ctx); !errors.Is(err, entity.Moved) {
+		t.Errorf("the token of an earlier state: %v", err)
+	}
+	now := w.dial(w.adminInfo(w.st.UUID()))
+	now.PlanOnly()
+	now.KeepForPlan()
+	planned(now.PlanKept(ctx))
+	if now.Planned().Token == token {
+		t.Error("the plan of nothing has the token of an earlier state")
+	}
+	late.OnlyIfUnchanged(now.Planned().Token)
+	w.ok(late.CheckUnchanged(ctx))
+}

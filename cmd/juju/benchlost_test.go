@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"juju/agent/host/process"
+)
+
+// BenchmarkLostController reports how long a change takes to reach all units of a service through three controllers,
+// and how long if the one that leads is killed at the same moment. JUJU_UNITS is the number of units, 50 by default;
+// 20 users run a command each second meanwhile. Controllers, agents, hooks and commands are real processes.
+func BenchmarkLostController(b *testing.B) {
+	units := 50
+	if text := os.Getenv("JUJU_UNITS"); text != "" {
+		var err error
+		if units, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	journal := filepath.Join(b.TempDir(), "journal")
+	s := newBenchHost(b, map[string]string{
+		"web/metadata.yaml":        "{name: web, summary: s, description: d}\n",
+		"web/config.yaml":          "options:\n  title: {type: string, default: none}\n",
+		"web/hooks/config-changed": "#!/bin/sh\necho \"$(config-get title) $JUJU_UNIT_NAME\" >>" + journal + "\n",
+		"bundle.yaml": fmt.Sprintf("applications: {web: {charm: ./web, num_units: %d, to: [%s'0']}}\nmachines: {'0': }\n",
+			units, strings.Repeat("'0', ", units-1)),
+	})
+	s.bootstrap("local", "h", "--mongo-url", startMongod(b, s.bin))
+	s.juju("enable-ha")
+	s.juju("wait-for", "-m", "controller", "--timeout=3m")
+	s.juju("deploy", filepath.Join(s.dir, "bundle.yaml"), "-q", "--force", "--wait=60m")
+	dirs := controllerDirs(b, s.data)
+	users := newBenchUsers(s, 20)
+	defer users.leave()
+
+	reaches := func(title string) time.Duration {
+		start := time.Now()
+		s.juju("set", "web", "title="+title)
+		for {
+			text, err := os.ReadFile(journal)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := strings.Count("\n"+string(text), "\n"+title+" ")
+			if n > units {
+				b.Fatalf("of %d units, %d hooks ran for %s", units, n, title)
+			}
+			if n == units {
+				return time.Since(start)
+			}
+			if time.Since(start) > 10*time.Minute {
+				b.Fatalf("%s has reached %d units", title, n)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	for b.Loop() {
+		users.slowest()
+		_, ticks := wakeUps(b, pidsOf(b, dirs))
+		whole := reaches("whole")
+		_, ticksThen := wakeUps(b, pidsOf(b, dirs))
+		b.ReportMetric(whole.Seconds(), "s/change")
+		b.ReportMetric(users.slowest().Seconds(), "s/slowest-command")
+		b.ReportMetric(float64(ticksThen-ticks)/100, "cpu-s/change") // a tick is 10 ms
+		for i, dir := range dirs {
+			b.ReportMetric(float64(memory(b, pidsOf(b, []string{dir})))/1000, fmt.Sprintf("MB/controller-%d", i))
+		}
+		if err := syscall.Kill(pidsOf(b, dirs[:1])[0], syscall.SIGKILL); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(reaches("killed").Seconds(), "s/change-without-one")
+		b.ReportMetric(users.slowest().Seconds(), "s/slowest-command-without-one")
+		b.ReportMetric(float64(users.failures()), "failed-commands")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// pidsOf returns the processes that run in directories.
+func pidsOf(b *testing.B, dirs []string) (pids []int) {
+	b.Helper()
+	for _, dir := range dirs {
+		id, err := process.Holder(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pids = append(pids, id.PID)
+	}
+	return pids
+}
+
+// benchUsers run a command each second.
+type benchUsers struct {
+	mu      sync.Mutex
+	longest time.Duration
+	failed  int
+	left    chan struct{}
+	all     sync.WaitGroup
+}
+
+func newBenchUsers(s *benchSystem, n int) *benchUsers {
+	u := &benchUsers{left: make(chan struct{})}
+	for range n {
+		u.all.Go(func() {
+			for {
+				start := time.Now()
+				err := s.try("get", "web")
+				u.note(time.Since(start), err)
+				select {
+				case <-time.After(time.Second):
+				case <-u.left:
+					return
+				}
+			}
+		})
+	}
+	return u
+}
+
+func (u *benchUsers) note(took time.Duration, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.longest = max(u.longest, took)
+	if err != nil {
+		u.failed++
+	}
+}
+
+// slowest returns how long the slowest command took since the last call.
+func (u *benchUsers) slowest() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	longest := u.longest
+	u.longest = 0
+	return longest
+}
+
+func (u *benchUsers) failures() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.failed
+}
+
+func (u *benchUsers) leave() {
+	close(u.left)
+	u.all.Wait()
+}

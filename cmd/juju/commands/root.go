@@ -1,0 +1,217 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/actions"
+	"juju/cmd/juju/backups"
+	"juju/cmd/juju/blocks"
+	"juju/cmd/juju/bundles"
+	"juju/cmd/juju/charms"
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/controllers"
+	"juju/cmd/juju/machines"
+	"juju/cmd/juju/models"
+	"juju/cmd/juju/networks"
+	"juju/cmd/juju/offers"
+	"juju/cmd/juju/services"
+	"juju/cmd/juju/ssh"
+	"juju/cmd/juju/status"
+	"juju/cmd/juju/storage"
+	"juju/cmd/juju/users"
+	"juju/cmd/juju/wait"
+	"juju/state/entity/flagerror"
+)
+
+// groups are the groups of commands in the help.
+var groups = []*cobra.Group{
+	{ID: "controllers", Title: "Controllers:"},
+	{ID: "models", Title: "Models:"},
+	{ID: "services", Title: "Services and units:"},
+	{ID: "relations", Title: "Relations:"},
+	{ID: "machines", Title: "Machines:"},
+	{ID: "actions", Title: "Actions and commands on units:"},
+	{ID: "storage", Title: "Storage:"},
+	{ID: "networks", Title: "Networks:"},
+	{ID: "resources", Title: "Resources:"},
+	{ID: "users", Title: "Users and protection:"},
+	{ID: "looking", Title: "Status and logs:"},
+}
+
+// New returns the root command with all subcommands.
+func New(s *cli.Session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "juju",
+		Short: "Deploy, relate and scale services",
+		Long: `Juju runs services. You declare which services to run, how many units each has and how
+they relate to each other. Charms, which know how to operate each service, do the rest.
+
+A controller keeps your services running as declared. It manages models, each with its own
+services, relations and machines.`,
+		Example: `  juju bootstrap
+  juju deploy ./charms/store
+  juju deploy ./charms/web
+  juju add-relation web store
+  juju status`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			cli.FormatOfFile(cmd)
+			return cli.WithHelp(cmd, s.Begin())
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cli.WithHelp(cmd, unknownFlag(cmd, cli.Usage(flagerror.Plain(err))))
+	})
+	f := root.PersistentFlags()
+	f.BoolVarP(&s.Quiet, "quiet", "q", false, "print only results and errors")
+	f.BoolVarP(&s.Verbose, "verbose", "v", false, "print more")
+	f.BoolP("help", "h", false, "show the help of the command")
+	root.Flags().Bool("version", false, "print the version of this program")
+	root.Version = Version
+	root.SetVersionTemplate("{{.Version}}\n")
+	f.BoolVar(&s.Debug, "debug", false, "log to standard error in detail")
+	f.BoolVar(&s.ShowLog, "show-log", false, "log to standard error in less detail than --debug")
+	f.StringVar(&s.Logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
+	root.AddGroup(groups...)
+	for _, group := range []struct {
+		id       string
+		commands []*cobra.Command
+	}{
+		{"controllers", []*cobra.Command{controllers.BootstrapCommand(s), controllers.DestroyEnvironmentCommand(s), users.RegisterCommand(s),
+			users.UnregisterCommand(s), users.LoginCommand(s), users.LogoutCommand(s), users.WhoamiCommand(s), controllers.UpgradeControllerCommand(s),
+			controllers.ControllersCommand(s), controllers.ShowControllerCommand(s), controllers.ControllerConfigCommand(s), controllers.CloudsCommand(s), controllers.ShowCloudCommand(s), controllers.RegionsCommand(s),
+			controllers.AddCloudCommand(s), controllers.UpdateCloudCommand(s), controllers.RemoveCloudCommand(s), controllers.DefaultRegionCommand(s),
+			controllers.AddCredentialCommand(s), controllers.UpdateCredentialCommand(s), controllers.RemoveCredentialCommand(s), controllers.DefaultCredentialCommand(s), controllers.AutoloadCredentialsCommand(s),
+			controllers.AuditLogCommand(s), controllers.CredentialsCommand(s), controllers.ShowCredentialCommand(s), controllers.EnableHACommand(s), controllers.MigrateStoreCommand(s),
+			backups.CreateCommand(s), backups.VerifyCommand(s), backups.RestoreCommand(s)}},
+		{"models", []*cobra.Command{models.AddModelCommand(s), models.ModelsCommand(s), models.ShowModelCommand(s), models.DestroyModelCommand(s),
+			models.SetCredentialCommand(s), models.SwitchCommand(s), models.ModelConfigCommand(s), models.ModelDefaultsCommand(s), controllers.UpgradeModelCommand(s)}},
+		{"services", []*cobra.Command{services.DeployCommand(s), bundles.ApplyCommand(s), bundles.DiffCommand(s), bundles.DiffBundleCommand(s), bundles.ExportCommand(s),
+			charms.UpgradeCharmCommand(s), services.AddUnitCommand(s), services.DestroyUnitCommand(s), services.DestroyServiceCommand(s),
+			services.SetCommand(s), services.GetCommand(s), services.UnsetCommand(s), services.ConfigCommand(s), services.TrustCommand(s), services.BindCommand(s),
+			services.SetConstraintsCommand(s), services.ConstraintsCommand(s), services.SetMinUnitsCommand(s), services.ExposeCommand(s), services.UnexposeCommand(s),
+			services.ResolvedCommand(s), services.ShowUnitCommand(s), services.ShowApplicationCommand(s)}},
+		{"actions", []*cobra.Command{actions.ActionsCommand(s), actions.ShowActionCommand(s), actions.RunActionCommand(s), actions.RunCommand(s), actions.ExecCommand(s),
+			actions.OperationsCommand(s), actions.ShowOperationCommand(s), actions.ShowTaskCommand(s), actions.CancelTaskCommand(s),
+			actions.ShowActionStatusCommand(s), actions.ShowActionOutputCommand(s)}},
+		{"relations", []*cobra.Command{services.AddRelationCommand(s), services.DestroyRelationCommand(s),
+			offers.OfferCommand(s), offers.OffersCommand(s), offers.ShowOfferCommand(s), offers.FindOffersCommand(s), offers.RemoveOfferCommand(s),
+			offers.ConsumeCommand(s), offers.RemoveSaasCommand(s), offers.SuspendRelationCommand(s), offers.ResumeRelationCommand(s)}},
+		{"machines", []*cobra.Command{machines.AddMachineCommand(s), machines.MachinesCommand(s), machines.ShowMachineCommand(s),
+			machines.DestroyMachineCommand(s), machines.RetryProvisioningCommand(s),
+			ssh.SSHCommand(s), ssh.SCPCommand(s), ssh.DebugHooksCommand(s), ssh.KeysCommand(s), ssh.AddKeyCommand(s),
+			ssh.ImportKeyCommand(s), ssh.RemoveKeyCommand(s),
+			services.SetModelConstraintsCommand(s), services.ModelConstraintsCommand(s)}},
+		{"storage", []*cobra.Command{storage.StorageCommand(s), storage.ShowStorageCommand(s), storage.AddStorageCommand(s),
+			storage.AttachStorageCommand(s), storage.DetachStorageCommand(s), storage.RemoveStorageCommand(s),
+			storage.ImportFilesystemCommand(s), storage.StoragePoolsCommand(s),
+			storage.CreateStoragePoolCommand(s), storage.UpdateStoragePoolCommand(s), storage.RemoveStoragePoolCommand(s)}},
+		{"networks", []*cobra.Command{networks.SpacesCommand(s), networks.ShowSpaceCommand(s), networks.AddSpaceCommand(s),
+			networks.RenameSpaceCommand(s), networks.RemoveSpaceCommand(s), networks.MoveToSpaceCommand(s), networks.ReloadSpacesCommand(s),
+			networks.SubnetsCommand(s)}},
+		{"resources", []*cobra.Command{charms.ResourcesCommand(s), charms.AttachResourceCommand(s)}},
+		{"users", []*cobra.Command{users.AddUserCommand(s), users.UsersCommand(s), users.ShowUserCommand(s), users.EnableUserCommand(s),
+			users.DisableUserCommand(s), users.RemoveUserCommand(s), users.ChangeUserPasswordCommand(s), users.GrantCommand(s), users.RevokeCommand(s),
+			blocks.DisableCommandCommand(s), blocks.EnableCommandCommand(s), blocks.DisabledCommandsCommand(s), blocks.EnableDestroyControllerCommand(s)}},
+		{"looking", []*cobra.Command{status.StatusCommand(s), status.ExplainCommand(s), controllers.CheckCommand(s), status.ShowStatusLogCommand(s),
+			ssh.CharmHistoryCommand(s),
+			wait.WaitForCommand(s), status.DebugLogCommand(s), controllers.DumpDBCommand(s), helpToolCommand(s),
+			versionCommand(s)}},
+	} {
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(clouds.KeeperCommand())
+	for _, cmd := range []*cobra.Command{documentationCommand(s, root), completionCommand(s, root)} {
+		cmd.GroupID = "looking"
+		root.AddCommand(cmd)
+	}
+	help := helpCommand(s, root)
+	help.GroupID = "looking"
+	root.SetHelpCommand(help)
+	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpTemplate(helpTemplate)
+	for _, cmd := range root.Commands() {
+		hintUsage(cmd)
+		completeNames(s, cmd)
+	}
+	return root
+}
+
+// hintUsage makes the usage errors of a command point to its help.
+func hintUsage(cmd *cobra.Command) {
+	run := cmd.RunE
+	if run == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.WithHelp(cmd, run(cmd, args)) }
+}
+
+// helpCommand prints the help of a command, given by its name or an alias.
+func helpCommand(s *cli.Session, root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Show the help of a command or about a topic, or list all commands",
+		Long: `Show what a command does, its flags and examples; or list all commands. juju help topics
+lists what else there is help about.`,
+		Example: `  juju help
+  juju help deploy
+  juju help placement`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if len(args) == 1 && (err != nil || cmd == root || len(rest) > 0) {
+				if text := topicText(s, root, args[0]); text != "" {
+					_, err := fmt.Fprint(s.Stdout, text)
+					return err
+				}
+			}
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(root, strings.Join(args, " "))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
+
+const usageTemplate = `Usage: ` +
+	`{{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [ARGUMENTS]{{else}}{{.UseLine}}{{end}}` +
+	`{{if .Aliases}}
+Also known as: {{range $i, $a := .Aliases}}{{if $i}}, {{end}}{{$a}}{{end}}{{end}}` +
+	`{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags of all commands:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{with index .Annotations "see also"}}
+
+See also: {{.}}{{end}}{{if .HasAvailableSubCommands}}
+
+More about a command: {{.CommandPath}} help COMMAND; about other things: {{.CommandPath}} help topics{{end}}
+`

@@ -1,0 +1,106 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/juju/loggo"
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/connect"
+	"juju/cmd/juju/display"
+	"juju/state/entity"
+)
+
+// NewSession returns this process's session, which can connect to controllers.
+func NewSession() *cli.Session {
+	s := cli.NewSession()
+	s.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := connect.Model(ctx, s)
+		if err != nil {
+			return nil, err // not a nil *client.Conn
+		}
+		return conn, nil
+	}
+	s.ConnectController = func(ctx context.Context, t cli.Target) (io.Closer, error) {
+		st, err := s.Store()
+		if err != nil {
+			return nil, err
+		}
+		conn, err := connect.Dial(ctx, s, st, t, "")
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}
+	return s
+}
+
+// Run runs a command line, reports its error, and returns the exit code.
+func Run(ctx context.Context, s *cli.Session, args []string) int {
+	loggo.ResetLogging()
+	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.Stderr, formatEntry))
+	root := New(s)
+	var removed []string
+	if s.Embedded {
+		removed = keepEmbeddable(root)
+	}
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes os.Args
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	var err error
+	unknown := unknownIn(root, args)
+	if s.Embedded && len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		err = notEmbedded(args[0]) // cobra adds it when it executes
+	} else if s.Embedded && unknown != nil {
+		err = unknownCommand(root, unknown[0])
+		if slices.Contains(removed, unknown[0]) {
+			err = notEmbedded(unknown[0])
+		}
+	} else if unknown != nil {
+		plugin := false
+		if plugin, err = runPlugin(s, unknown[0], unknown[1:]); !plugin {
+			err = unknownCommand(root, unknown[0])
+		}
+	} else {
+		err = root.ExecuteContext(ctx)
+	}
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		err = s.Interrupted()
+	}
+	if s.Lost != nil {
+		err = s.Lost(err)
+	}
+	return report(s.Stderr, err)
+}
+
+// report prints an error and its hint, and returns the exit code.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	var code cli.ExitError
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	fmt.Fprintf(w, "ERROR %s\n", display.Message(err.Error(), "  "))
+	if hint := entity.Hint(err); hint != "" {
+		fmt.Fprintln(w, display.Text(hint))
+	}
+	if cli.IsUsage(err) || cli.IsTrouble(err) {
+		return 2
+	}
+	return 1
+}
+
+// formatEntry formats a log entry of this program, for --debug.
+func formatEntry(e loggo.Entry) string {
+	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module),
+		display.Message(e.Message, display.Continued))
+}

@@ -1,0 +1,66 @@
+package commands
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/cmd/juju/cli"
+)
+
+// What is said of an absent flag is so: the flag is absent, and the one to use is there.
+func TestAbsentFlags(t *testing.T) {
+	t.Parallel()
+	root := New(&cli.Session{})
+	named := regexp.MustCompile(`--[a-z-]+`)
+	for _, a := range absentFlags {
+		for _, command := range strings.Fields(a.commands) {
+			cmd, _, err := root.Find([]string{command})
+			if err != nil {
+				t.Errorf("juju %s: %v", command, err)
+				continue
+			}
+			for _, name := range strings.Fields(a.names) {
+				if cmd.Flags().Lookup(name) != nil {
+					t.Errorf("juju %s has --%s", command, name)
+				}
+			}
+			for _, flag := range named.FindAllString(a.why, -1) {
+				if cmd.Flags().Lookup(flag[2:]) == nil {
+					t.Errorf("juju %s has no %s, which its --%s names", command, flag, a.names)
+				}
+			}
+		}
+	}
+}
+
+// Absent commands do not exist, and their replacements do.
+func TestAbsentCommands(t *testing.T) {
+	t.Parallel()
+	names := commandNames(New(&cli.Session{}))
+	seen := map[string]bool{}
+	for _, a := range absent {
+		for _, name := range strings.Fields(a.names) {
+			if slices.Contains(names, name) {
+				t.Errorf("juju %s is there: take it out of the table of absent commands", name)
+			}
+			if seen[name] {
+				t.Errorf("%s stands twice", name)
+			}
+			seen[name] = true
+		}
+		words := strings.Fields(a.use + " " + a.why)
+		for i, word := range words {
+			if word != "juju" || i+1 == len(words) {
+				continue
+			}
+			if use := strings.Trim(words[i+1], ",.;:"); use != "help" && !slices.Contains(names, use) {
+				t.Errorf("%s: there is no juju %s to use", a.names, use)
+			}
+		}
+	}
+	if len(seen) < 110 {
+		t.Errorf("the table has %d commands only", len(seen))
+	}
+}

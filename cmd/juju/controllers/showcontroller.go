@@ -1,0 +1,143 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/state/entity"
+)
+
+type showControllerAPI interface {
+	ControllerNodes(ctx context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error)
+	ServerVersion() string
+	Addresses() []string
+}
+
+func ShowControllerCommand(s *cli.Session) *cobra.Command {
+	c := &showController{Session: s}
+	cmd := &cobra.Command{
+		Use:   "show-controller [CONTROLLER]",
+		Short: "Show a controller",
+		Long: `Show a controller: its addresses, its version and your account. If its store is a MongoDB
+that controllers can share, also show which controllers are up, which one leads, and when
+one that is down was last seen. The one that leads runs the workers that must run once.
+While they are upgraded, show to which version, how far that is, and what has failed.
+Without CONTROLLER, show the selected controller.`,
+		Example: `  juju show-controller
+  juju show-controller prod --format json`,
+		Annotations: cli.SeeAlso("enable-ha", "upgrade-controller", "status", "models"),
+		Args:        cli.AtMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				s.Controller = args[0]
+			}
+			return c.run(cmd.Context())
+		},
+	}
+	c.output.Flags(cmd, "yaml", "yaml", "json")
+	s.ControllerFlag(cmd)
+	return cmd
+}
+
+type showController struct {
+	*cli.Session
+	output cli.Output
+}
+
+// The YAML and JSON forms of a controller.
+type (
+	shownController struct {
+		Details  controllerDetails         `yaml:"details" json:"details"`
+		Machines map[string]controllerNode `yaml:"controller-machines,omitempty" json:"controller-machines,omitempty"`
+		Upgrade  *controllerUpgrade        `yaml:"upgrade,omitempty" json:"upgrade,omitempty"`
+		Account  controllerAccount         `yaml:"account" json:"account"`
+	}
+	controllerDetails struct {
+		UUID      string   `yaml:"controller-uuid" json:"controller-uuid"`
+		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
+		Cloud     string   `yaml:"cloud" json:"cloud"`
+		Version   string   `yaml:"agent-version" json:"agent-version"`
+	}
+	controllerNode struct {
+		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
+		Status    string   `yaml:"ha-status" json:"ha-status"`
+		Primary   bool     `yaml:"ha-primary,omitempty" json:"ha-primary,omitempty"`
+		Seen      string   `yaml:"last-seen,omitempty" json:"last-seen,omitempty"`
+		Version   string   `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+		Commit    string   `yaml:"agent-git-commit,omitempty" json:"agent-git-commit,omitempty"`
+		Failure   string   `yaml:"upgrade-failure,omitempty" json:"upgrade-failure,omitempty"`
+	}
+	controllerUpgrade struct {
+		Version   string   `yaml:"agent-version" json:"agent-version"`
+		Commit    string   `yaml:"agent-git-commit,omitempty" json:"agent-git-commit,omitempty"`
+		Status    string   `yaml:"status" json:"status"` // "in progress", "done" or "cancelled"
+		User      string   `yaml:"started-by" json:"started-by"`
+		Since     string   `yaml:"since" json:"since"`
+		Upgrading string   `yaml:"upgrading,omitempty" json:"upgrading,omitempty"`
+		Upgraded  []string `yaml:"upgraded,omitempty,flow" json:"upgraded,omitempty"`
+		Reason    string   `yaml:"reason,omitempty" json:"reason,omitempty"` // why it was cancelled
+	}
+	controllerAccount struct {
+		User string `yaml:"user" json:"user"`
+	}
+)
+
+func (c *showController) run(ctx context.Context) error {
+	if err := cli.CheckFormat(c.output.Format); err != nil {
+		return err
+	}
+	return cli.WithController(ctx, c.Session, func(t cli.Target, api showControllerAPI) error {
+		nodes, upgrade, err := api.ControllerNodes(ctx)
+		if err != nil {
+			return err
+		}
+		shown := shownController{
+			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion()},
+			Account: controllerAccount{t.Controller.User}, Machines: map[string]controllerNode{},
+		}
+		for _, n := range nodes {
+			one := controllerNode{Addresses: n.Addresses, Status: "ha-enabled", Primary: n.Leads, Version: n.Version,
+				Commit: n.Commit}
+			if n.Waits {
+				one.Status = "waiting"
+			}
+			if !n.Up {
+				one.Status, one.Primary = "down", false
+				if !n.Seen.IsZero() {
+					one.Seen = n.Seen.UTC().Format(time.RFC3339)
+				}
+			}
+			if upgrade != nil {
+				if f := upgrade.Failure(n.Machine); f != nil {
+					one.Failure = f.Error
+				}
+			}
+			shown.Machines[n.Machine] = one
+		}
+		shown.Upgrade = upgradeShown(upgrade)
+		text, err := cli.Encode(c.output.Format, map[string]shownController{t.Name: shown})
+		if err != nil {
+			return err
+		}
+		return c.Write(c.output, text)
+	})
+}
+
+// upgradeShown returns the shown form of an upgrade, nil for none.
+func upgradeShown(u *entity.ControllerUpgrade) *controllerUpgrade {
+	if u == nil {
+		return nil
+	}
+	shown := &controllerUpgrade{Version: u.To.Version, Commit: u.To.Commit, Status: "done", User: u.By,
+		Since: u.Began.UTC().Format(time.RFC3339), Upgrading: u.Turn, Upgraded: u.Changed, Reason: u.Cancelled}
+	switch {
+	case u.IsGoing():
+		shown.Status = "in progress"
+	case u.Cancelled != "":
+		shown.Status = "cancelled"
+	}
+	return shown
+}

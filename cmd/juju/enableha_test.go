@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state/constraints"
+	"juju/state/entity"
+)
+
+func (f *fakeController) ControllerNodes(context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
+	return f.nodes, f.binaries.Upgrade, f.err
+}
+
+func (f *fakeController) EnableHA(_ context.Context, n int, cons constraints.Value) (entity.ControllerChanges, error) {
+	f.calls = append(f.calls, fmt.Sprintf("EnableHA %d %q", n, cons))
+	return entity.ControllerChanges{Maintained: []string{"0"}, Added: []string{"3", "4"}, Demoted: []string{"1"}}, f.err
+}
+
+func (f *fakeController) ServerVersion() string { return "1.2.3" }
+func (f *fakeController) Addresses() []string   { return []string{"10.0.0.1:17070"} }
+
+func TestEnableHASaysWhatChanges(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	newCheckedController(u)
+	u.types("enable-ha", "-n", "3", "--constraints", "mem=2G")
+	u.sees(0, "maintaining machines: 0\nadding machines: 3, 4\ndemoting machines: 1\n",
+		"To remove those that are lost: juju destroy-machine -m controller --force 1\n")
+	if len(u.ctrl.calls) != 1 || u.ctrl.calls[0] != `EnableHA 3 "mem=2048M"` {
+		t.Errorf("the controller was asked %q", u.ctrl.calls)
+	}
+	u.types("enable-ha", "--constraints", "mem")
+	if u.code != 2 || len(u.ctrl.calls) != 1 {
+		t.Errorf("invalid constraints: exit code %d, %q", u.code, u.ctrl.calls)
+	}
+}
+
+func TestShowController(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	newCheckedController(u)
+	u.ctrl.nodes = []entity.ControllerNode{
+		{Machine: "0", Addresses: []string{"10.0.0.1:17070"}, Version: "1.2.3", Up: true, Leads: true},
+		{Machine: "1", Addresses: []string{"10.0.0.2:17070"}, Leads: true, Seen: time.Unix(0, 0)},
+		{Machine: "2", Addresses: []string{"10.0.0.3:17070"}, Version: "1.2.4", Commit: "c0ffee", Up: true, Waits: true},
+	}
+	u.ctrl.binaries.Upgrade = &entity.ControllerUpgrade{To: entity.Binaries{Version: "1.2.4", Commit: "c0ffee"}, By: "admin",
+		Began: time.Unix(0, 0), Turn: "0", Changed: []string{"2"},
+		Failed: []entity.ControllerUpgradeFailure{{Machine: "1", Error: "no such luck"}}}
+	u.types("show-controller")
+	u.sees(0, `prod:
+    details:
+        controller-uuid: u
+        api-endpoints:
+            - 10.0.0.1:17070
+        cloud: elsewhere
+        agent-version: 1.2.3
+    controller-machines:
+        "0":
+            api-endpoints:
+                - 10.0.0.1:17070
+            ha-status: ha-enabled
+            ha-primary: true
+            agent-version: 1.2.3
+        "1":
+            api-endpoints:
+                - 10.0.0.2:17070
+            ha-status: down
+            last-seen: "1970-01-01T00:00:00Z"
+            upgrade-failure: no such luck
+        "2":
+            api-endpoints:
+                - 10.0.0.3:17070
+            ha-status: waiting
+            agent-version: 1.2.4
+            agent-git-commit: c0ffee
+    upgrade:
+        agent-version: 1.2.4
+        agent-git-commit: c0ffee
+        status: in progress
+        started-by: admin
+        since: "1970-01-01T00:00:00Z"
+        upgrading: "0"
+        upgraded: ["2"]
+    account:
+        user: admin
+`, "")
+}
+
+func TestMigrateStoreNeedsATarget(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	for _, args := range [][]string{{}, {"--embedded", "--mongo-url", "mongodb://x"}} {
+		u.types(append([]string{"migrate-store"}, args...)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR give either --mongo-url or --embedded\n") {
+			t.Errorf("%v: exit code %d, %s", args, u.code, u.err.String())
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package networks implements the commands about spaces and subnets.
+package networks

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// A command that can plan its change makes it only without --dry-run, and says what the plan says.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.fake.plan = entity.Plan{Token: "beef", Warnings: []string{"look out"},
+		Changes: []entity.PlannedChange{{Action: entity.PlanAdd, Kind: "unit", Name: "web/1", Detail: "on machine 3"}},
+		Hooks:   []entity.PlannedHook{{Unit: "web/1", Hook: "install"}, {Unit: "web/0", Hook: "ring-relation-joined", About: "web/1"}},
+		Waits:   []string{"unit web/2 runs no hooks: its agent is lost"}, Unsettled: []string{"web/0"}}
+	u.types("add-unit", "web", "-n", "50", "--dry-run")
+	u.sees(0, "ACTION  KIND  NAME   DETAIL\nadd     unit  web/1  on machine 3\n\n"+
+		"UNIT   HOOK                  ABOUT\nweb/1  install\nweb/0  ring-relation-joined  web/1\n",
+		"WARNING look out\nunit web/2 runs no hooks: its agent is lost\n"+
+			"These units are still busy with earlier changes, whose hooks are listed too: web/0\n"+
+			"Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
+	if got := fmt.Sprint(u.fake.calls); got != "[AddUnits web 20 [] AddUnits web 20 [] AddUnits web 10 []]" {
+		t.Errorf("it asked for %s", got)
+	}
+	u.fake.plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}}
+	u.types("destroy-unit", "web/7", "--dry-run")
+	u.sees(1, "", "ERROR it would be refused: no such unit\n")
+	u.fake.plan.Refused = append(u.fake.plan.Refused, "nor this one")
+	u.types("destroy-unit", "web/7", "web/8", "--dry-run")
+	u.sees(1, "", "ERROR 2 of the changes would be refused:\n  no such unit\n  nor this one\n")
+	u.fake.plan = entity.Plan{Token: "beef"}
+	u.types("expose", "web", "--dry-run")
+	u.sees(0, "Nothing would be changed.\n", "Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
+
+	// Offers and the end of a model are planned in the model.
+	u.ctrl.add("admin", "default")
+	for line, want := range map[string]string{
+		"offer web:db site --dry-run":           "[AddOffer default-uuid site web [db]]",
+		"consume shop.mysql --dry-run":          "[Consume admin/shop.mysql mysql]",
+		"remove-offer web default.db --dry-run": "[RemoveOffers [admin/default.web admin/default.db]]",
+		"remove-saas db --dry-run":              "[RemoveRemotes [db]]",
+		"destroy-model default --dry-run":       "[DestroyModel default-uuid plain]",
+	} {
+		u.fake.calls = nil
+		u.types(strings.Fields(line)...)
+		u.sees(0, "Nothing would be changed.\n", "Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
+		if got := fmt.Sprint(u.fake.calls); got != want {
+			t.Errorf("%s asked for %s, want %s", line, got, want)
+		}
+	}
+
+	// The guard is given to the change itself. It and the plan exclude what they can't do.
+	u.types("expose", "web", "--if-unchanged", "beef")
+	if u.fake.token != "beef" || u.code != 0 {
+		t.Errorf("exit code %d, token %q", u.code, u.fake.token)
+	}
+	for line, want := range map[string]string{
+		"expose web --dry-run --if-unchanged beef":                     "--dry-run and --if-unchanged are mutually exclusive",
+		"add-unit web --dry-run --wait":                                "--dry-run changes nothing that --wait could wait for",
+		"expose web --format json":                                     "--format is only used with --dry-run",
+		"expose web --dry-run --format x":                              `unknown format "x"`,
+		"add-machine -n 2 --dry-run":                                   "--dry-run plans one machine: -n",
+		"add-machine ssh:x --dry-run":                                  "--dry-run does not plan what is done to a host: ssh:x",
+		"add-unit web -n 1001 --force --dry-run":                       "--dry-run plans at most 1000 units",
+		"deploy ./web -n 1001 --force --dry-run":                       "--dry-run plans at most 1000 units",
+		"config web a=b --reset c --dry-run":                           "--dry-run plans one change: settings or --reset",
+		"model-config test-mode=true --reset logging-config --dry-run": "--dry-run plans one change: settings or --reset",
+		"remove-offer web bob/shop.db --dry-run":                       "are for offers of one model, not of admin/default, bob/shop",
+		"resolved 1 --dry-run":                                         "--dry-run is for units",
+		"add-relation web bob/shop.mysql --dry-run":                    "--dry-run does not plan relations with another model: consume the offer first",
+		"disable-command all --dry-run":                                "unknown flag: --dry-run",
+		"run-action web/0 go --dry-run":                                "unknown flag: --dry-run",
+		"destroy-service web --if-unchanged= --dry-run=false":          "--if-unchanged needs the token of a plan",
+	} {
+		u.fake.calls = nil
+		u.types(strings.Fields(line)...)
+		if u.code != 2 || !strings.Contains(u.err.String(), want) {
+			t.Errorf("%s: exit code %d, it says %q, want %q", line, u.code, u.err.String(), want)
+		}
+		if len(u.fake.calls) > 0 {
+			t.Errorf("%s asked for %v", line, u.fake.calls)
+		}
+	}
+}

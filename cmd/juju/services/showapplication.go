@@ -1,0 +1,100 @@
+package services
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/wait"
+	"juju/state/constraints"
+	"juju/state/entity"
+)
+
+// ShowApplicationCommand is show-application of Juju, with its keys.
+func ShowApplicationCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
+	cmd := &cobra.Command{
+		Use:     "show-application SERVICE...",
+		Aliases: []string{"show-service"},
+		Short:   "Show services",
+		Long: `Show services: the charm, base and constraints of each, and whether it is exposed. For
+units and statuses, use juju status; for settings, juju config.`,
+		Example: `  juju show-application web
+  juju show-application web store --format json`,
+		Annotations: cli.SeeAlso("status", "config", "show-unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckServices(args); err != nil {
+				return err
+			}
+			if err := cli.CheckFormat(output.Format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return cli.WithModel(ctx, s, func(api showApplicationAPI) error {
+				shown, err := describeServices(ctx, api, args)
+				if err != nil {
+					return err
+				}
+				text, err := cli.Encode(output.Format, shown)
+				if err != nil {
+					return err
+				}
+				return s.Write(output, text)
+			})
+		},
+	}
+	output.Flags(cmd, "yaml", "yaml", "json")
+	s.ModelFlag(cmd)
+	return cmd
+}
+
+type showApplicationAPI interface {
+	wait.StatusAPI
+	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
+}
+
+// A shownApplication is the YAML and JSON form of a service.
+type shownApplication struct {
+	Charm       string `yaml:"charm" json:"charm"`
+	Base        string `yaml:"base" json:"base"`
+	Constraints string `yaml:"constraints,omitempty" json:"constraints,omitempty"`
+	Principal   bool   `yaml:"principal" json:"principal"`
+	Exposed     bool   `yaml:"exposed" json:"exposed"`
+
+	Endpoints entity.ExposedEndpoints `yaml:"exposed-endpoints,omitempty" json:"exposed-endpoints,omitempty"`
+	Remote    bool                    `yaml:"remote" json:"remote"`
+	Life      string                  `yaml:"life" json:"life"`
+}
+
+func describeServices(ctx context.Context, api showApplicationAPI, names []string) (map[string]shownApplication, error) {
+	status, err := api.Status(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]entity.ServiceStatus{}
+	for _, s := range status.Services {
+		there[s.Name] = s
+	}
+	shown := map[string]shownApplication{}
+	for _, name := range names {
+		s, ok := there[name]
+		if !ok {
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", name), "To list services: juju status")
+		}
+		base := entity.BaseOf(s.Series)
+		one := shownApplication{Charm: s.CharmURL, Base: base.Name + "@" + strings.TrimSuffix(base.Channel, "/stable"),
+			Principal: !s.Subordinate,
+			Exposed:   s.Exposed, Endpoints: s.Endpoints, Life: s.Life.String()}
+		if !s.Subordinate {
+			value, err := api.ServiceConstraints(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			one.Constraints = value.String()
+		}
+		shown[name] = one
+	}
+	return shown, nil
+}

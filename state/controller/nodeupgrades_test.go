@@ -1,0 +1,164 @@
+package controller_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/schema"
+)
+
+var newBinaries = entity.Binaries{Version: "2.0.0", SHA256: strings.Repeat("ab", 32), Commit: "c0ffee"}
+
+// One controller at a time has the turn, however many want it at once, and it ends only that turn.
+func TestOneNodeHasTheTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ok(w.ctrl.BeginNodeUpgrade(w.ctx, newBinaries, "admin"))
+	takes := func(node string, to entity.Binaries) bool {
+		t.Helper()
+		took, err := w.ctrl.TakeTurn(w.ctx, node, to)
+		w.ok(err)
+		return took
+	}
+	w.before(func() {
+		if !takes("2", newBinaries) {
+			t.Error("node 2 does not get the first turn")
+		}
+	})
+	if takes("1", newBinaries) || takes("2", newBinaries) || takes("3", entity.Binaries{Version: "2.0.0"}) {
+		t.Error("two nodes have the turn")
+	}
+	w.ok(w.ctrl.NodeFailed(w.ctx, "2", 7, "another turn"))
+	w.ok(w.ctrl.NodeFailed(w.ctx, "1", 1, "another node"))
+	w.ok(w.ctrl.NodeFailed(w.ctx, "2", 0, "without a turn"))
+	w.ok(w.ctrl.EndNodeUpgrade(w.ctx, newBinaries))
+	u, err := w.ctrl.NodeUpgrade()
+	if w.ok(err); u.Turn != "2" || u.Turns != 1 || !u.IsGoing() || len(u.Failed) > 0 {
+		t.Errorf("the upgrade is %+v", u)
+	}
+	w.ok(w.ctrl.NodeChanged(w.ctx, "2", newBinaries))
+	if takes("2", newBinaries) || !takes("1", newBinaries) {
+		t.Error("the turn does not pass on")
+	}
+
+	var group sync.WaitGroup
+	w.ok(w.ctrl.NodeFailed(w.ctx, "1", 2, "no such luck"))
+	took := make(chan string, 8)
+	for _, node := range []string{"3", "4", "5", "6", "7", "8"} {
+		group.Go(func() {
+			if is, err := w.ctrl.TakeTurn(w.ctx, node, newBinaries); err != nil {
+				t.Error(err)
+			} else if is {
+				took <- node
+			}
+		})
+	}
+	group.Wait()
+	if len(took) != 1 {
+		t.Errorf("%d nodes have the turn", len(took))
+	}
+	w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx))
+	if u, err := w.ctrl.NodeUpgrade(); u != nil || err != nil {
+		t.Errorf("the upgrade that is forgotten is %+v, %v", u, err)
+	}
+}
+
+// Archives of binaries are in the store for all controllers. Those that nothing wants are removed, but not at once.
+func TestBinariesAreInTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n := w.node(time.Now())
+	archive := bytes.Repeat([]byte("x"), 3<<20)
+	other := entity.Binaries{Version: "2.0.1", SHA256: strings.Repeat("cd", 32)}
+	for range 2 {
+		w.ok(n.KeepBinaries(w.ctx, newBinaries, bytes.NewReader(archive)))
+	}
+	w.ok(n.KeepBinaries(w.ctx, other, strings.NewReader("other")))
+	p, from, err := w.ctrl.OpenBinaries(newBinaries.SHA256)
+	w.ok(err)
+	defer from.Close()
+	if got, err := io.ReadAll(from); p != newBinaries || !bytes.Equal(got, archive) || err != nil {
+		t.Errorf("it has %d bytes of %+v, %v", len(got), p, err)
+	}
+	is := func(p entity.Binaries, there bool) {
+		t.Helper()
+		_, from, err := w.ctrl.OpenBinaries(p.SHA256)
+		if err == nil {
+			from.Close()
+		}
+		if err == nil != there || !there && !errors.Is(err, entity.NotFound) {
+			t.Errorf("%s: %v", p.Version, err)
+		}
+	}
+	w.ok(n.SweepBinaries())
+	is(newBinaries, true)
+	n.passes(2 * time.Hour)
+	chunks := func() (n int) {
+		t.Helper()
+		w.ok(w.db().With("binaries.chunks", func(c *mgo.Collection) (err error) { n, err = c.Count(); return err }))
+		return n
+	}
+	// What a process that was killed has written of an archive.
+	w.ok(w.db().With("binaries.chunks", func(c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": 1, "files_id": bson.NewObjectId(), "n": 0, "data": archive[:100]})
+	}))
+	w.ok(w.ctrl.SweepBinaries(newBinaries.SHA256, other.SHA256))
+	if got := chunks(); got != 14+1 { // 13 for the first archive
+		t.Errorf("there are %d chunks", got)
+	}
+	w.ok(n.SweepBinaries(other.SHA256))
+	is(newBinaries, false)
+	is(other, true)
+	if got := chunks(); got != 1 {
+		t.Errorf("there are %d chunks after the sweep", got)
+	}
+	w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx))
+	is(other, false)
+}
+
+// A controller with a newer schema claims it before it upgrades the stored data. From then on an older one must not serve.
+func TestANewerSchemaIsClaimed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	steps := append(slices.Clone(controller.Steps), schema.Step{About: "a test", Run: schema.Rename("leftovers", "remains")})
+	older := w.node(time.Now())
+	attach := func(o controller.Options) *controller.Controller {
+		o.Shared = true
+		c, err := controller.Attach(w.store, o)
+		w.ok(err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	newer := attach(controller.Options{Steps: steps})
+	behind := func(c *controller.Controller, want bool) {
+		t.Helper()
+		if is, err := c.IsBehind(w.ctx); is != want || err != nil {
+			t.Errorf("it is behind: %v, %v", is, err)
+		}
+	}
+	behind(older.Controller, false)
+	behind(newer, true)
+	behind(attach(controller.Options{ModelSteps: []schema.Step{}}), false)
+	w.ok(older.CheckForms())
+	w.ok(newer.ClaimForms(w.ctx))
+	w.refused(older.CheckForms(), entity.NotSupported, "the schema of the store has version")
+	w.refused(older.ClaimForms(w.ctx), entity.NotSupported, "")
+	w.ok(newer.CheckForms())
+	behind(newer, true)
+	w.ok(newer.Upgrade(w.ctx))
+	behind(newer, false)
+	if _, err := controller.Open(w.ctx, w.store, controller.Options{Shared: true}); !errors.Is(err, entity.NotSupported) {
+		t.Errorf("the older one opens: %v", err)
+	}
+}

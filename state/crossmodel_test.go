@@ -1,0 +1,60 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// What is left to do for a remote service that was destroyed by force is not done to the next one of its name.
+func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	x := w.st.CrossModel()
+	consumed := entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
+		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}
+	w.ok(x.Consume(w.ctx, consumed))
+	u := w.started("wordpress/0")
+	r := w.relate("wordpress", "db")
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	w.ok(x.Mirror(w.ctx, r.ID(), entity.Members{Units: aMember}))
+	for _, how := range []entity.Destruction{plain, forced} {
+		remote, err := x.Remote(w.ctx, "db")
+		w.ok(err)
+		w.ok(remote.Destroy(w.ctx, how))
+	}
+	w.refused(x.Consume(w.ctx, consumed), entity.AlreadyExists, "remote service already exists")
+	w.ok(x.Mirror(w.ctx, r.ID(), entity.Members{}))
+	w.ok(u.LeaveScope(w.ctx, r.ID()))
+	w.ok(x.Consume(w.ctx, consumed))
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	for _, c := range dump["cleanups"] {
+		if strings.Contains(string(c), "rs#db") {
+			t.Errorf("a cleanup is left: %s", c)
+		}
+	}
+	w.checkCounts()
+}
+
+// Until the cleaner has destroyed the offers of a service that was destroyed by force, they are what it waits for.
+func TestForcedServiceWaitsForItsOffers(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 0)
+	w.ok(w.st.CrossModel().AddOffer(w.ctx, entity.NewOffer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}}))
+	svc, err := w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	w.refused(svc.Destroy(w.ctx, plain), entity.InUse, "service is used by 1 offer")
+	w.ok(svc.Destroy(w.ctx, forced))
+	e, err := w.st.Explain(w.ctx, entity.ServiceTag("mysql"))
+	w.ok(err)
+	if len(e.Reasons) != 1 || e.Reasons[0].Text != `service "mysql" is offered as "shop"` {
+		t.Errorf("the service waits for %+v", e.Reasons)
+	}
+	w.clean()
+	if _, err := w.st.Service(w.ctx, "mysql"); !entity.IsNotFound(err) {
+		t.Errorf("the service is there: %v", err)
+	}
+}

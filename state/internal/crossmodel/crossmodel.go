@@ -1,0 +1,143 @@
+package crossmodel
+
+import (
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
+	"juju/state/internal/modeltxn"
+)
+
+// Connections returns the relations with services of other models that match a query, by number.
+func Connections(db *modeltxn.DB, query bson.D) ([]entity.Connection, error) {
+	var docs []modeldb.Relation
+	if err := db.All(modeldb.RelationsC, append(bson.D{{"endpoints.remote", true}}, query...), &docs); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
+	remotes, err := db.Remotes(nil)
+	if err != nil {
+		return nil, err
+	}
+	offers, err := db.Offers(nil)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]entity.Connection, 0, len(docs))
+	for _, d := range docs {
+		far, _ := d.RemoteEnd()
+		near := d.Counterpart(far.Service)
+		c := entity.Connection{Relation: d.ID, Life: d.Life, Endpoint: near.Name, Suspended: d.Suspended, Message: d.Message, Far: far.Name,
+			Near: entity.NearEnd{Service: near.Service, RemoteEndpoint: near.Described()}}
+		if d.Consumer != nil {
+			i := slices.IndexFunc(offers, func(o modeldb.Offer) bool { return o.Name == d.Offer })
+			if i < 0 {
+				continue // it was removed between the reads
+			}
+			c.Offer = offers[i].UUID
+			c.Model, c.Counterpart, c.User, c.OfferName = d.Consumer.Model, d.Consumer.Relation, d.Consumer.User, d.Offer
+			c.Token = d.Consumer.Token
+			all = append(all, c)
+			continue
+		}
+		i := slices.IndexFunc(remotes, func(r modeldb.Remote) bool { return r.Name == far.Service })
+		if i < 0 {
+			continue // it was removed between the reads
+		}
+		r := remotes[i]
+		c.Consumes, c.Remote, c.Joined, c.Model, c.Offer, c.User = true, r.Name, d.Joined, r.Model, r.Offer, r.User
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// Offers returns the offers of a model, by name.
+func Offers(db *modeltxn.DB) ([]entity.Offer, error) {
+	docs, err := db.Offers(nil)
+	if err != nil {
+		return nil, err
+	}
+	connections, err := Connections(db, bson.D{{"offer", bson.D{{"$exists", true}}}})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]entity.Offer, 0, len(docs))
+	for _, d := range docs {
+		svc, err := db.Service(d.Service)
+		if entity.IsNotFound(err) {
+			continue // both were removed meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		ch, err := db.Charm(svc.CharmURL)
+		if err != nil {
+			return nil, err
+		}
+		one := entity.Offer{Name: d.Name, UUID: d.UUID, Service: d.Service, CharmURL: svc.CharmURL, Description: d.Description, Life: d.Life,
+			Endpoints: d.Offered(ch.Meta)}
+		for _, c := range connections {
+			if c.OfferName == d.Name {
+				one.Connections = append(one.Connections, c)
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Members returns the units of the model's own service that are in a relation with a service of another model; none if
+// there is no such relation.
+func Members(db *modeltxn.DB, relation int) (m entity.Members, err error) {
+	m.Units = map[int]map[string]string{}
+	r, err := db.RelationByID(relation)
+	if entity.IsNotFound(err) {
+		return m, nil
+	} else if err != nil {
+		return m, err
+	}
+	far, _ := r.RemoteEnd()
+	// A unit's settings are written with its scope or before, so scopes are read first.
+	scopes, err := db.ScopesIn(relation)
+	if err != nil {
+		return m, err
+	}
+	docs, err := db.SettingsIn(relation)
+	if err != nil {
+		return m, err
+	}
+	settings := map[string]map[string]string{}
+	for _, d := range docs {
+		settings[d.ID] = d.Texts()
+	}
+	m.Application = settings[modeldb.RelationSettingsKey(relation, r.Counterpart(far.Service).Service)]
+	for _, s := range scopes {
+		if s.Unit != "" {
+			m.Units[entity.UnitNumber(s.Unit)] = settings[modeldb.RelationSettingsKey(relation, s.Unit)]
+		}
+	}
+	return m, nil
+}
+
+// Shown returns the status of a service, as users see it.
+func Shown(db *modeltxn.DB, service string) (entity.Status, error) {
+	units, err := db.Units(bson.D{{"service", service}})
+	if err != nil {
+		return entity.Status{}, err
+	}
+	by, err := modelstatus.Workloads(db, units)
+	if err != nil {
+		return entity.Status{}, err
+	}
+	said, err := db.StatusDoc(modeldb.ServiceKey(service))
+	if err != nil {
+		return entity.Status{}, err
+	}
+	var workloads []entity.Status
+	for _, u := range units {
+		workloads = append(workloads, by[u.Name])
+	}
+	return modelstatus.OfService(said.Mended(), workloads), nil
+}

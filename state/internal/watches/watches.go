@@ -1,0 +1,313 @@
+package watches
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modelstatus"
+	"juju/state/internal/modeltxn"
+	"juju/state/watcher"
+)
+
+// Watches are the watches of a model. Each starts with an event; its channel is closed when the context or the model
+// ends.
+type Watches struct {
+	db  *modeltxn.DB
+	hub *watcher.Hub
+}
+
+// New returns the watches of the model whose changes reach a hub.
+func New(db *modeltxn.DB, hub *watcher.Hub) Watches { return Watches{db, hub} }
+
+// Machine fires when the machine, what is deployed on it, or the model's settings may have changed.
+func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.hub, watcher.Doc(modeldb.MachinesC, id), watcher.Doc(modeldb.ModelC, modeldb.ModelC),
+		watcher.Prefix(modeldb.DeploymentsC, entity.MachineTag(id).String()+"#")), nil
+}
+
+// Machines sends the ids of machines that were added or removed, whose life has changed, or whose instance should be
+// retried.
+func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, w.hub, watcher.Listing[wanted]{
+		Topics: []watcher.Topic{watcher.Collection(modeldb.MachinesC)},
+		List:   w.wanted,
+	})
+}
+
+// lives reads the lives of the documents with these ids that exist, or of all if ids is nil.
+func (w Watches) lives(collection string, ids []string) (map[string]entity.Life, error) {
+	var query bson.D
+	if ids != nil {
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var docs []struct {
+		ID   string      `bson:"_id"`
+		Life entity.Life `bson:"life"`
+	}
+	if err := w.db.All(collection, query, &docs); err != nil {
+		return nil, err
+	}
+	lives := map[string]entity.Life{}
+	for _, d := range docs {
+		lives[d.ID] = d.Life
+	}
+	return lives, nil
+}
+
+// DeployedBy returns the names of the units that a machine or principal deploys.
+func DeployedBy(db *modeltxn.DB, parent entity.Tag) ([]string, error) {
+	var docs []modeldb.Deployment
+	if err := db.All(modeldb.DeploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(docs))
+	for i, d := range docs {
+		names[i] = d.Unit
+	}
+	return names, nil
+}
+
+// Deployed sends the names of units that were added to or removed from those that a
+// machine or principal deploys, or whose life has changed.
+func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
+	prefix := parent.String() + "#"
+	return watcher.Strings(ctx, w.hub, watcher.Listing[entity.Life]{
+		Topics: []watcher.Topic{watcher.Prefix(modeldb.DeploymentsC, prefix)},
+		IDs:    func(c watcher.Change) []string { return []string{strings.TrimPrefix(c.ID, prefix)} },
+		Follow: func(unit string) watcher.Topic { return watcher.Doc(modeldb.UnitsC, unit) },
+		List: func(units []string) (map[string]entity.Life, error) {
+			mine, err := DeployedBy(w.db, parent)
+			if err != nil {
+				return nil, err
+			}
+			if units != nil {
+				mine = slices.DeleteFunc(mine, func(u string) bool { return !slices.Contains(units, u) })
+			}
+			return w.lives(modeldb.UnitsC, mine)
+		},
+	})
+}
+
+// Unit fires when anything in UnitInfo, or the model's settings, may have changed. Each watch costs the controller
+// 10 kB, so idle agents have few.
+func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error) {
+	u, err := w.db.Unit(name)
+	if err != nil {
+		return nil, err
+	}
+	topics := []watcher.Topic{
+		watcher.Doc(modeldb.ModelC, modeldb.ModelC),
+		watcher.Doc(modeldb.UnitsC, name),
+		watcher.Doc(modeldb.ServicesC, u.Service),
+		watcher.Doc(modeldb.NetworksC, modeldb.NetworksC), // the spaces to which it is bound
+		watcher.Doc(modeldb.SettingsC, modeldb.ServiceKey(u.Service)),
+		watcher.Doc(modeldb.SettingsC, modeldb.LeaderSettingsKey(u.Service)),
+		watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
+		watcher.Prefix(modeldb.TasksC, entity.UnitTag(name).String()+"#"),
+		watcher.Prefix(modeldb.AttachmentsC, modeldb.AttachmentID(name, "")), // its storage
+	}
+	if u.Principal != "" {
+		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, u.Service+"#"))
+	}
+	if id, err := w.db.MachineOf(u); err != nil {
+		return nil, err
+	} else if id != "" {
+		topics = append(topics, watcher.Doc(modeldb.MachinesC, id)) // the machine's addresses
+	}
+	return watcher.Notify(ctx, w.hub, topics...), nil
+}
+
+// Rollouts sends the names of services whose rollout has begun, stopped, been resumed or ended.
+func (w Watches) Rollouts(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, w.hub, watcher.Listing[string]{
+		Topics: []watcher.Topic{watcher.Collection(modeldb.ServicesC)},
+		List: func(services []string) (map[string]string, error) {
+			query := bson.D{{"rollout", bson.D{{"$exists", true}}}, {"rollout.stopped", bson.D{{"$exists", false}}}}
+			if services != nil {
+				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", services}}})
+			}
+			docs, err := w.db.Services(query)
+			all := map[string]string{}
+			for _, d := range docs {
+				all[d.Name] = d.Rollout.ID + d.Rollout.Since.String()
+			}
+			return all, err
+		},
+	})
+}
+
+// Rollout fires when the next step of a service's rollout may be due. It fires for every status in the model, so a model
+// has few of these watches, and none while there is no rollout.
+func (w Watches) Rollout(ctx context.Context, service string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.hub, watcher.Doc(modeldb.ServicesC, service), watcher.Prefix(modeldb.UnitsC, service+"/"),
+		watcher.Collection(modeldb.StatusesC)), nil
+}
+
+// Relations fires when the result of Unit.Relations may have changed. It does not fire when the unit enters or leaves a
+// relation, which its own agent does; if force has removed the unit from the scope, the agent's leaving has no effect.
+func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, error) {
+	u, err := w.db.Unit(unit)
+	if err != nil {
+		return nil, err
+	}
+	topics := []watcher.Topic{watcher.Prefix(modeldb.EndpointsC, u.Service+"#")}
+	if u.Principal != "" {
+		// The principal's other subordinates, which it may be related to.
+		topics = append(topics, watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(u.Principal).String()+"#"))
+	}
+	return watcher.Notify(ctx, w.hub, topics...), nil
+}
+
+// RelationUnits sends the counterparts of the unit that are in the relation, with the
+// versions of their settings, those that have left it, and the version of their service's
+// settings.
+func (w Watches) RelationUnits(ctx context.Context, unit string,
+	relation int) (<-chan entity.RelationUnitsChange, error) {
+	u, err := w.db.Unit(unit)
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.db.RelationByID(relation)
+	if err != nil {
+		return nil, err
+	}
+	end, err := r.Endpoint(u.Service)
+	if err != nil {
+		return nil, err
+	}
+	prefix := modeldb.ScopePrefix(relation, r.Container(u))
+	seen := prefix + string(charm.Role(end.Role).Counterpart()) + "#"
+	// The members are keyed by unit, and their service is treated as a member that never leaves.
+	other := r.Counterpart(u.Service).Service
+	application := modeldb.RelationSettingsKey(relation, other)
+	return watcher.Events(ctx, w.hub, watcher.Listing[int64]{
+		Topics: []watcher.Topic{watcher.Prefix(modeldb.ScopesC, prefix), watcher.Doc(modeldb.SettingsC, application)},
+		IDs: func(c watcher.Change) []string {
+			if c.Collection == modeldb.SettingsC {
+				return []string{strings.TrimPrefix(c.ID, modeldb.RelationKey(relation)+"#")}
+			}
+			if member, ok := strings.CutPrefix(c.ID, seen); ok && member != unit {
+				return []string{member}
+			}
+			return nil
+		},
+		Follow: func(member string) watcher.Topic {
+			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
+		},
+		List: func(names []string) (map[string]int64, error) {
+			all, err := w.members(relation, seen, unit, names)
+			if err != nil || len(names) > 0 && !slices.Contains(names, other) {
+				return all, err
+			}
+			settings, err := w.db.Settings(application)
+			if entity.IsNotFound(err) {
+				return all, nil
+			}
+			all[other] = settings.Version
+			return all, err
+		},
+	}, func(names []string, sent, now watcher.Facts[int64]) (entity.RelationUnitsChange, bool) {
+		change := entity.RelationUnitsChange{Changed: map[string]int64{}}
+		for _, name := range names {
+			was, knew := sent(name)
+			version, in := now(name)
+			switch {
+			case in && knew && was == version:
+			case name == other:
+				change.Application = version
+			case in:
+				change.Changed[name] = version
+			case knew:
+				change.Departed = append(change.Departed, name)
+			}
+		}
+		return change, len(change.Changed)+len(change.Departed) > 0 || change.Application != 0
+	})
+}
+
+// members returns the versions of the settings of the units in a scope, only of those in units unless that is nil.
+func (w Watches) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
+	// The range is from the prefix, which ends with "#", to the prefix with the next character: a container relation has
+	// one scope for each principal.
+	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
+	if units != nil {
+		ids := make([]string, len(units))
+		for i, u := range units {
+			ids[i] = prefix + u
+		}
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var scopes []modeldb.Scope
+	if err := w.db.All(modeldb.ScopesC, query, &scopes); err != nil {
+		return nil, err
+	}
+	versions, keys := map[string]int64{}, []string{}
+	for _, s := range scopes {
+		if s.Member() != except {
+			keys = append(keys, modeldb.RelationSettingsKey(relation, s.Member()))
+		}
+	}
+	var settings []modeldb.Settings
+	if err := w.db.All(modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		versions[strings.TrimPrefix(s.ID, modeldb.RelationKey(relation)+"#")] = s.Version
+	}
+	// A unit that left between the two reads still has settings; one that joined is not in keys. Either way, another
+	// event follows.
+	return versions, nil
+}
+
+// Live follows all parts of the model, and names those that there are. The caller must close it.
+func (w Watches) Live() (*modelstatus.Live, []entity.PartKey, error) {
+	return modelstatus.Follow(w.db, w.hub)
+}
+
+// Summary fires when anything that Status reads, or the model's annotations, may have changed.
+func (w Watches) Summary(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.hub, append(statusTopics(), watcher.Doc(modeldb.AnnotationsC, modeldb.ModelKey))...), nil
+}
+
+// Status fires when anything that Status reads, or the model's cleanups, may have changed.
+func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.hub, statusTopics()...), nil
+}
+
+func statusTopics() (topics []watcher.Topic) {
+	for _, c := range []string{modeldb.ModelC, modeldb.MachinesC, modeldb.ServicesC, modeldb.UnitsC, modeldb.RelationsC, modeldb.StatusesC, modeldb.PortsC, modeldb.ConstraintsC,
+		modeldb.CharmsC, modeldb.LeadersC, modeldb.CleanupsC, modeldb.OffersC, modeldb.RemotesC} {
+		topics = append(topics, watcher.Collection(c))
+	}
+	return topics
+}
+
+// A wanted has the fields of a machine whose changes wake the provisioner.
+type wanted struct {
+	ID      string      `bson:"_id"`
+	Life    entity.Life `bson:"life"`
+	Retries int         `bson:"retries,omitempty"`
+}
+
+// wanted reads these fields of the machines with these ids that exist, or of all if ids is nil.
+func (w Watches) wanted(ids []string) (map[string]wanted, error) {
+	var query bson.D
+	if ids != nil {
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var docs []wanted
+	if err := w.db.All(modeldb.MachinesC, query, &docs); err != nil {
+		return nil, err
+	}
+	all := make(map[string]wanted, len(docs))
+	for _, d := range docs {
+		all[d.ID] = d
+	}
+	return all, nil
+}

@@ -1,0 +1,157 @@
+package mongo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo/cursor"
+)
+
+// Copy copies everything in a store, which nothing else may change, to an empty one, and compares all documents. When it
+// returns, the copy is on disk. The error is Damaged if the copy differs.
+func Copy(ctx context.Context, from, to *Store) error {
+	was, err := move(ctx, from, to, nil)
+	if err != nil {
+		return err
+	}
+	if err := compare(ctx, was, to); err != nil {
+		return err
+	}
+	return to.Barrier(ctx)
+}
+
+// CopyParts copies some of the collections of a store that is in use, as they are at one moment, to an empty one. wants says
+// whether a collection is copied, and whether its documents are.
+func CopyParts(ctx context.Context, from, to *Store, wants func(Form) (there, full bool)) error {
+	_, err := move(ctx, from, to, wants)
+	return err
+}
+
+// move copies all documents, or those that are wanted. It returns their digests.
+func move(ctx context.Context, from, to *Store, wants func(Form) (there, full bool)) (was map[string]digest, err error) {
+	type entry struct {
+		name string
+		data []byte
+	}
+	entries := make(chan entry)
+	was = map[string]digest{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(entries)
+		return from.Snapshot(ctx, func(s *Snapshot) error {
+			if wants != nil {
+				s.only(wants)
+			}
+			return s.Export(func(name string, data []byte) error {
+				if err := addDigests(was, name, data); err != nil {
+					return err
+				}
+				select {
+				case entries <- entry{name, slices.Clone(data)}:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		})
+	})
+	group.Go(func() error {
+		return to.Import(ctx, func() (string, []byte, error) {
+			select {
+			case e, ok := <-entries:
+				if !ok {
+					return "", nil, io.EOF
+				}
+				return e.name, e.data, nil
+			case <-ctx.Done():
+				return "", nil, context.Cause(ctx)
+			}
+		})
+	})
+	return was, group.Wait()
+}
+
+// addDigests adds an entry of an export to the digests of its collection.
+func addDigests(all map[string]digest, name string, data []byte) error {
+	collection, ok := strings.CutSuffix(name, docsSuffix)
+	if !ok {
+		collection = strings.TrimSuffix(name, formSuffix)
+		all[collection] = digest{}
+		return nil
+	}
+	d := all[collection]
+	err := eachOf(data, d.add)
+	all[collection] = d
+	return err
+}
+
+// A digest identifies the documents of a collection, in any order.
+type digest struct {
+	docs int
+	sum  [sha256.Size]byte // the exclusive or of their hashes, which differ, as their ids do
+}
+
+func (d *digest) add(doc bson.Raw) error {
+	d.docs++
+	for i, b := range sha256.Sum256(doc.Data) {
+		d.sum[i] ^= b
+	}
+	return nil
+}
+
+// compare returns an error if a store does not have the documents of these digests.
+func compare(ctx context.Context, was map[string]digest, store *Store) error {
+	is := map[string]digest{}
+	err := store.Snapshot(ctx, func(s *Snapshot) error {
+		return s.Export(func(name string, data []byte) error { return addDigests(is, name, data) })
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if was[name] != is[name] {
+			return entity.Errorf(entity.Damaged, "%s has %d documents, and its copy has %d, or these differ", name, was[name].docs,
+				is[name].docs)
+		}
+	}
+	return nil
+}
+
+// Sum returns a digest of the documents that match queries, by collection, and of which documents there are. What only
+// the transaction runner sees of them is left out.
+func (d *Database) Sum(queries map[string]bson.D) (string, error) {
+	hash := sha256.New()
+	for _, collection := range slices.Sorted(maps.Keys(queries)) {
+		var all digest
+		err := d.Reading(collection, func(c *mgo.Collection) error {
+			all = digest{}
+			docs := cursor.Find(c, queries[collection]).Select(bson.D{{revnoF, 0}, {assertedF, 0}, {"txn-queue", 0}}).Iter()
+			var doc bson.Raw
+			for docs.Next(&doc) {
+				if err := all.add(doc); err != nil {
+					return err
+				}
+			}
+			return docs.Close()
+		})
+		if err != nil {
+			return "", fmt.Errorf("cannot read %s: %w", collection, err)
+		}
+		fmt.Fprintf(hash, "%s %d %x\n", collection, all.docs, all.sum)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:sumBytes]), nil
+}
+
+// sumBytes is how many bytes of a hash are enough to tell the states of a model apart.
+const sumBytes = 8
