@@ -86,8 +86,8 @@ func (lxdCloud) CheckCredential(_ cloudfiles.Cloud, one *entity.CloudCredential)
 		return err
 	}
 	attributes := maps.Clone(one.Attributes)
-	for key, value := range attributes {
-		path := strings.TrimSpace(value)
+	for _, key := range slices.Sorted(maps.Keys(attributes)) { // in order, so that the same mistake gets the same error
+		path := strings.TrimSpace(attributes[key])
 		if path == "" || strings.HasPrefix(path, "-----BEGIN") || strings.Contains(path, "\n") {
 			continue
 		}
