@@ -8,20 +8,25 @@ CHARMS  := keyvalue webpage
 # What the programs say they are built from; nothing where there is no git.
 COMMIT   = $(shell git describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
 # The packages with the slowest tests start first, so that none of them runs alone at the end.
-TESTS   ?= ./state ./agent/controller ./cmd/juju ./...
+PACKAGES := ./state ./agent/controller ./cmd/juju ./...
 # Tests of many packages mostly wait, so more packages are tested at a time than there are processors.
-AT_ONCE := -p $(shell expr 2 '*' $$(nproc))
+AT_ONCE  := -p $(shell expr 2 '*' $$(nproc))
+# Runs tests, and those that fail again; a package's time is far above what it takes.
+RUN      := $(GO) run ./doc/runtests
+FLAGS    := -vet=off -timeout 60m $(AT_ONCE)
 
 # Programs and tests are built alike, so that they share compiled packages.
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test test-charms test-jujulib test-jubilant test-libjuju test-dashboard test-mongosh test-lxd test-lxd-cluster lxd-down race lint check docs bench \
+.PHONY: help build charms demo demo-down smoke staticcheck test verify docs bench lxd-down \
+	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
+	verify-mongosh verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' Makefile
 
 build: ## build the programs into bin/
 	@mkdir -p $(BIN)
@@ -44,93 +49,101 @@ demo: build charms ## bootstrap, deploy two related services, show them
 demo-down: ## end the demo and remove all it made
 	@doc/examples/demo.sh down
 
-test: ## run all tests
-	$(GO) test $(AT_ONCE) -vet=off -timeout 20m $(TESTS)
+# Every test is in one of the steps smoke, test and verify; doc/verify is how it says in which.
+# bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
+smoke: ## check the formatting, run vet, and compare generated files and documents with the code: before a commit
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet -composites=false ./...
+	$(RUN) -calls verify.Smoke -- $(FLAGS) -short -count=1
 
-test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
+staticcheck: ## run staticcheck
+	$(GO) tool staticcheck ./...
+
+# Stories wait for processes, so they run without other tests beside them.
+test: ## run the tests that a change must pass
+	$(RUN) -packages ./cmd/juju -- $(FLAGS) -short -run '^TestLanding$$'
+	JUJU_SMOKED=1 $(RUN) -packages '$(PACKAGES)' -- $(FLAGS) -short -skip '^TestLanding$$'
+
+VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
+	verify-dashboard verify-mongosh verify-lxd
+VERIFIED  = JUJU_VERIFY=1 $(RUN) -part $@
+STORIES  := TestSystem|TestLanding|TestControllersFall
+verify: ## run all tests at their full size, an hour or more; doc/verified.md has the results
+	@failed=; for part in $(VERIFY); do $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# A program built with the race detector otherwise sleeps for a second before it exits.
+verify-race: ## … all but the stories, in short sizes under the race detector (needs a C compiler)
+	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
+		echo "make verify-race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 JUJU_SMOKED=1 $(VERIFIED) -packages '$(PACKAGES)' -- $(FLAGS) -race -short
+
+verify-full: ## … those that -short makes smaller, and those that make test leaves out
+	$(VERIFIED) -calls testing.Short,verify.Only -- $(FLAGS) -skip '^($(STORIES))$$'
+
+verify-stories: ## … stories of whole systems, in real processes
+	$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -run '^($(STORIES))$$'
+
+verify-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
 	@test -d "$(CHARM_LIBRARIES)/ops" -a -d "$(CHARM_LIBRARIES)/charmhelpers" || \
-		{ echo "make test-charms: skipped: CHARM_LIBRARIES names no directory with ops and charmhelpers"; exit 0; }; \
+		{ echo "make verify-charms: skipped: CHARM_LIBRARIES names no directory with ops and charmhelpers"; exit 0; }; \
 	python3 -c 'import yaml' 2>/dev/null || \
-		{ echo "make test-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
-	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestCharmLibraries$$'
+		{ echo "make verify-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
+	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestCharmLibraries$$'
 
-test-jujulib: ## run the official JavaScript client, which npm downloads, against a controller
+verify-jujulib: ## run the official JavaScript client, which npm downloads, against a controller
 	@command -v node >/dev/null && command -v npm >/dev/null || \
-		{ echo "make test-jujulib: skipped: there is no node with npm"; exit 0; }; \
+		{ echo "make verify-jujulib: skipped: there is no node with npm"; exit 0; }; \
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; \
 	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" @canonical/jujulib@9.1 || \
-		{ echo "make test-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
-	JUJULIB="$$dir" $(GO) test -vet=off -count=1 -timeout 5m ./apiserver -run '^TestOfficialJavaScriptClient$$'
+		{ echo "make verify-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
+	JUJULIB="$$dir" $(VERIFIED) -packages ./apiserver -- $(FLAGS) -count=1 -run '^TestOfficialJavaScriptClient$$'
 
-test-jubilant: ## call jubilant, a client of the command line: JUBILANT=DIR, its source
-	@test -n "$(JUBILANT)" || { echo "make test-jubilant: say where github.com/canonical/jubilant is: make test-jubilant JUBILANT=DIR"; exit 1; }
-	JUBILANT="$(abspath $(JUBILANT))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestJubilant$$' -v
+verify-jubilant: ## call jubilant, a client of the command line: JUBILANT=DIR, its source
+	@test -n "$(JUBILANT)" || { echo "make verify-jubilant: say where github.com/canonical/jubilant is: make verify-jubilant JUBILANT=DIR"; exit 1; }
+	JUBILANT="$(abspath $(JUBILANT))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestJubilant$$'
 
-test-libjuju: ## call python-libjuju, a client of the API: LIBJUJU=DIR, its source
-	@test -n "$(LIBJUJU)" || { echo "make test-libjuju: say where github.com/juju/python-libjuju is: make test-libjuju LIBJUJU=DIR"; exit 1; }
-	LIBJUJU="$(abspath $(LIBJUJU))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestLibjuju$$' -v
+verify-libjuju: ## call python-libjuju, a client of the API: LIBJUJU=DIR, its source
+	@test -n "$(LIBJUJU)" || { echo "make verify-libjuju: say where github.com/juju/python-libjuju is: make verify-libjuju LIBJUJU=DIR"; exit 1; }
+	LIBJUJU="$(abspath $(LIBJUJU))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestLibjuju$$'
 
-test-dashboard: ## use Juju's dashboard in Chromium: DASHBOARD=DIR, a build of it; PICTURES=DIR, pictures of its pages
-	@test -f "$(DASHBOARD)/index.html" || { echo "make test-dashboard: say where a build of github.com/canonical/juju-dashboard is: make test-dashboard DASHBOARD=DIR"; exit 1; }
+verify-dashboard: ## use Juju's dashboard in Chromium: DASHBOARD=DIR, a build of it; PICTURES=DIR, pictures of its pages
+	@test -f "$(DASHBOARD)/index.html" || { echo "make verify-dashboard: say where a build of github.com/canonical/juju-dashboard is: make verify-dashboard DASHBOARD=DIR"; exit 1; }
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" playwright-core@1.65 && \
 	DASHBOARD="$(abspath $(DASHBOARD))" PICTURES="$(abspath $(PICTURES))" PLAYWRIGHT="$$dir" \
-		$(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestDashboard$$' -v
+		$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestDashboard$$'
 
 # The version is the one whose output the test knows. It stays in .tmp, because it is large.
 MONGOSH_VERSION := 2.12.0
 MONGOSH_DIR     := $(CURDIR)/.tmp/mongosh-$(MONGOSH_VERSION)
-test-mongosh: ## run MongoDB's shell, which npm downloads, against jujud mongod
+verify-mongosh: ## run MongoDB's shell, which npm downloads, against jujud mongod
 	@command -v node >/dev/null && command -v npm >/dev/null || \
-		{ echo "make test-mongosh: skipped: there is no node with npm"; exit 0; }; \
+		{ echo "make verify-mongosh: skipped: there is no node with npm"; exit 0; }; \
 	[ -x "$(MONGOSH_DIR)/node_modules/.bin/mongosh" ] || \
 	timeout 600 npm install --silent --no-audit --no-fund --prefix "$(MONGOSH_DIR)" mongosh@$(MONGOSH_VERSION) || \
-		{ rm -rf "$(MONGOSH_DIR)"; echo "make test-mongosh: skipped: npm cannot install mongosh"; exit 0; }; \
-	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(GO) test -vet=off -count=1 -timeout 5m ./state/mongo/conformancetest -run '^TestMongosh$$' -v
+		{ rm -rf "$(MONGOSH_DIR)"; echo "make verify-mongosh: skipped: npm cannot install mongosh"; exit 0; }; \
+	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(VERIFIED) -packages ./state/mongo/conformancetest -- $(FLAGS) -count=1 -run '^TestMongosh$$'
 
 # LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
 LXD_SH := provider/lxd/testdata/lxd.sh
-test-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
+verify-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
 	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
-	export $$dir JUJU_NEED_LXD=1; $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd && \
-	$(GO) test -vet=off -count=1 -timeout 30m ./agent/controller -run 'CallsOnLXD$$' && \
-	$(GO) test -vet=off -count=1 -timeout 30m ./cmd/juju -run '^TestOnLXD$$'
+	export $$dir JUJU_NEED_LXD=1; \
+	$(VERIFIED)-cloud -packages ./provider/lxd -- $(FLAGS) -count=1 && \
+	$(VERIFIED)-kills -packages ./agent/controller -- $(FLAGS) -count=1 -run 'CallsOnLXD$$' && \
+	$(VERIFIED)-stories -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestOnLXD$$'
 
 CLUSTER_SH := provider/lxd/testdata/cluster.sh
-test-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two members, made and removed
+verify-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two members, made and removed
 	@$(LXD_SH) up >/dev/null && $(CLUSTER_SH) up >/dev/null || exit 1; \
-	JUJU_NEED_LXD=1 $(CLUSTER_SH) run $(GO) test -vet=off -count=1 -timeout 30m ./provider/lxd \
+	JUJU_VERIFY=1 JUJU_NEED_LXD=1 $(CLUSTER_SH) run $(RUN) -part $@ -packages ./provider/lxd -- $(FLAGS) -count=1 \
 		-run '^TestConformance$$|OfTheCluster'; \
 	failed=$$?; $(CLUSTER_SH) down; exit $$failed
 
-lxd-down: ## remove what test-lxd has set up
+lxd-down: ## remove what verify-lxd has set up
 	@$(LXD_SH) down
-
-# These tests run programs that are built without the race detector, so they run in `make test` alone. Those of the next
-# lines confine a process, which one with the race detector, and so with C, can't do.
-PLAIN := TestSystem|TestControllersFall|TestJujud|TestPlantedFaultsAreFound
-PLAIN := $(PLAIN)|TestNothingIsInReach|TestACommandHasNoEnvironment|TestACommandConnects|TestACommandIsStopped
-PLAIN := $(PLAIN)|TestCommandsAreTheirUsers|TestCommandsAreLimited
-# A program built with the race detector otherwise sleeps for a second before it exits.
-race: ## run the tests in short sizes under the race detector (needs a C compiler)
-	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
-		echo "make race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(AT_ONCE) -race -short -vet=off -timeout 30m -skip '^($(PLAIN))$$' $(TESTS)
-
-# bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
-lint: ## check the formatting, run vet and staticcheck
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
-	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet -composites=false ./...
-	$(GO) tool staticcheck ./...
-
-# What `make race` has run in full does not run again.
-check: ## what to run before a commit; CI runs it too
-	@for target in lint build charms race; do \
-		echo "make $$target"; $(MAKE) --no-print-directory $$target || exit 1; \
-	done
-	@echo "make test, of the tests that race skips or makes smaller"; \
-	$(MAKE) --no-print-directory test TESTS="$$($(GO) run ./doc/longtests $(subst |, ,$(PLAIN)))"
 
 docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) generate ./...
@@ -143,10 +156,10 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
 
 bench: ## run the benchmarks
-	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(TESTS)
+	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(PACKAGES)
 
 # The proofs at full size. Every test runs in exactly one of these.
-SOAK   := JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
+SOAK   := JUJU_VERIFY=1 JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
 SIM    := TestStateMatchesTheReferenceModel|TestSimulationFindsPlantedFaults
 SIM    := $(SIM)|TestConcurrentSimulation|TestLeadersNeverOverlap|TestLeadingControllersNeverOverlap
 CRASH  := TestKilledProcess|TestCutConnection
@@ -176,7 +189,7 @@ soak-matrix: ## … each way to destroy each entity, in each state of its agents
 soak-store: ## … the store: power losses, kills, damaged files, random commands, elections
 	$(SOAK) $(store)
 	for store in adapter standalone; do \
-		JUJU_TEST_STORE=$$store $(GO) test -vet=off -short -timeout 1h ./state ./state/controller || exit 1; \
+		JUJU_VERIFY=1 JUJU_TEST_STORE=$$store $(GO) test -vet=off -short -timeout 1h ./state ./state/controller || exit 1; \
 	done
 
 # SEED=… repeats a course of events, and TIME=… makes it longer.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"juju/apiserver/facades"
+	"juju/doc/verify"
 )
 
 // helpers are the methods of the client that send requests of one facade.
@@ -85,6 +86,7 @@ func apiTable(t *testing.T) string {
 
 // The page on the API lists every method for users, at which versions, and whether a test sends it.
 func TestAPIPage(t *testing.T) {
+	verify.Smoke(t)
 	const path, mark = "../doc/api.md", "<!-- methods -->\n"
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/commandline"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -101,6 +102,7 @@ func (r *rawConn) prints() (lines []string) {
 // needConfinement skips a test where no command can be run.
 func needConfinement(t *testing.T, lines []string) {
 	t.Helper()
+	verify.NoRace(t)
 	if strings.Contains(strings.Join(lines, ""), "cannot confine") || strings.Contains(strings.Join(lines, ""), "no Landlock") {
 		t.Skip(lines)
 	}

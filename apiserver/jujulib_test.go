@@ -9,14 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
 
 // The official JavaScript client works unchanged: it finds its facades by their versions, and
-// understands their results. It is not in this repository. make test-jujulib downloads it
+// understands their results. It is not in this repository. make verify-jujulib downloads it
 // and runs this test.
 func TestOfficialJavaScriptClient(t *testing.T) {
+	verify.Only(t, "needs a client as it is published")
 	t.Parallel()
 	dir := os.Getenv("JUJULIB")
 	node, err := exec.LookPath("node")

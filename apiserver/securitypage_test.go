@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/limits"
 )
 
@@ -56,6 +57,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 
 // The page on security has the limits of the code.
 func TestSecurityPage(t *testing.T) {
+	verify.Smoke(t)
 	const path = "../doc/security.md"
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // Every behaviour in behaviours.txt names tests, and all of them exist.
 func TestEveryBehaviourHasATest(t *testing.T) {
+	verify.Smoke(t)
 	text, err := os.ReadFile("behaviours.txt")
 	if err != nil {
 		t.Fatal(err)

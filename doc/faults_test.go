@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 // A fault deliberately breaks one behaviour, to check that a test detects it.
@@ -98,9 +100,12 @@ func (f fault) survives(t *testing.T) error {
 	folder, name, isTest := strings.Cut(f.test, " ")
 	if !isTest {
 		folder, name = "cmd/juju", "TestSystem/"+strings.TrimSuffix(filepath.Base(f.test), ".txtar")
+		if strings.Contains(f.test, "/landing/") {
+			name = strings.Replace(name, "TestSystem", "TestLanding", 1)
+		}
 	}
 	// Programs built by a test contain the fault too. Tests run at their usual size.
-	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_SOAK=")
+	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_VERIFY=1", "JUJU_SMOKED=", "JUJU_SOAK=")
 	binary := filepath.Join(dir, "planted.test")
 	if out, err := buildTest(root, env, "-o", binary, "./"+folder); err != nil {
 		return fmt.Errorf("the test does not build: %v\n%s", err, out)
@@ -134,6 +139,7 @@ func buildTest(root string, env []string, args ...string) ([]byte, error) {
 // TestFaultsCanBePlanted checks each fault against the code and behaviours.txt, without running
 // its test.
 func TestFaultsCanBePlanted(t *testing.T) {
+	verify.Smoke(t)
 	text, err := os.ReadFile("behaviours.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +170,8 @@ func TestFaultsCanBePlanted(t *testing.T) {
 // Each fault in faults.txt is detected by its test. Only the first is planted unless JUJU_SOAK is
 // set.
 func TestPlantedFaultsAreFound(t *testing.T) {
+	verify.Only(t, "builds tests with faults planted in the code")
+	verify.NoRace(t)
 	faults := readFaults(t)
 	if os.Getenv("JUJU_SOAK") == "" {
 		faults = faults[:1]

@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // The last column of the first table in figures.md names a benchmark and its package, which must
 // exist.
 func TestFiguresNameBenchmarks(t *testing.T) {
+	verify.Smoke(t)
 	text, err := os.ReadFile("figures.md")
 	if err != nil {
 		t.Fatal(err)

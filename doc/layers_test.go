@@ -2,6 +2,7 @@
 package doc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 const module = "juju"
@@ -108,32 +112,58 @@ func (l layers) check(pkg string, imports []string) []string {
 	return wrong
 }
 
+// A listed package is as `go list` prints it.
 type listed struct {
-	ImportPath, Name, Doc              string
+	ImportPath, Name, Doc, ForTest     string
 	GoFiles                            []string
 	Imports, TestImports, XTestImports []string
 	Deps                               []string
+	Module                             struct {
+		Path string
+		Main bool
+	}
 }
 
-func goList(t *testing.T, args ...string) []listed {
-	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json"}, args...)...)
-	cmd.Dir = ".."
-	cmd.Stderr = os.Stderr
+// loaded has the module's packages, all they import and their tests. They are listed once, because that takes seconds.
+var loaded = sync.OnceValues(func() ([]listed, error) {
+	cmd := exec.Command("go", "list", "-deps", "-test",
+		"-json=ImportPath,Name,Doc,ForTest,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
+	cmd.Dir, cmd.Stderr = "..", os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	var all []listed
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
+})
+
+// load returns what loaded has.
+func load(t *testing.T) []listed {
+	t.Helper()
+	all, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// ourPackages returns the module's packages, without those of their tests.
+func ourPackages(t *testing.T) (ours []listed) {
+	t.Helper()
+	for _, p := range load(t) {
+		if p.Module.Main && p.ForTest == "" && !strings.HasSuffix(p.ImportPath, ".test") {
+			ours = append(ours, p)
+		}
+	}
+	return ours
 }
 
 func ourLayers(t *testing.T) layers {
@@ -150,8 +180,9 @@ func ourLayers(t *testing.T) layers {
 }
 
 func TestImportsFollowTheLayers(t *testing.T) {
+	verify.Smoke(t)
 	l := ourLayers(t)
-	for _, p := range goList(t, "./...") {
+	for _, p := range ourPackages(t) {
 		pkg := strings.TrimPrefix(p.ImportPath, module+"/")
 		for _, w := range l.check(pkg, p.Imports) {
 			t.Error(w)
@@ -169,21 +200,32 @@ func TestImportsFollowTheLayers(t *testing.T) {
 }
 
 func TestSmallBinariesHoldNoStore(t *testing.T) {
+	verify.Smoke(t)
 	l := ourLayers(t)
-	for binary, banned := range l.deps {
-		for _, p := range goList(t, "-deps", "./"+binary) {
+	seen := 0
+	for _, p := range ourPackages(t) {
+		binary := strings.TrimPrefix(p.ImportPath, module+"/")
+		banned, ok := l.deps[binary]
+		if !ok {
+			continue
+		}
+		seen++
+		for _, dep := range p.Deps {
 			for _, b := range banned {
-				if p.ImportPath == b || strings.HasPrefix(p.ImportPath, b+"/") {
-					t.Errorf("%s holds %s", binary, p.ImportPath)
+				if dep == b || strings.HasPrefix(dep, b+"/") {
+					t.Errorf("%s holds %s", binary, dep)
 				}
 			}
 		}
+	}
+	if seen != len(l.deps) || seen == 0 {
+		t.Errorf("found %d of the %d binaries that layers.txt lists", seen, len(l.deps))
 	}
 }
 
 // misnamed returns the test-support packages whose names don't say so, and the packages
 // that are wrongly named as test support. inPrograms has the packages contained in
-// programs.
+// programs. Nothing in doc is part of a program.
 func misnamed(all []listed, inPrograms map[string]bool) []string {
 	var wrong []string
 	for _, p := range all {
@@ -191,7 +233,8 @@ func misnamed(all []listed, inPrograms map[string]bool) []string {
 		switch {
 		case named && inPrograms[p.ImportPath]:
 			wrong = append(wrong, p.ImportPath+" is named as test support, but a program holds it")
-		case !named && !inPrograms[p.ImportPath] && p.Name != "main" && len(p.GoFiles) > 0:
+		case !named && !inPrograms[p.ImportPath] && p.Name != "main" && len(p.GoFiles) > 0 &&
+			!strings.HasPrefix(p.ImportPath, module+"/doc/"):
 			wrong = append(wrong, p.ImportPath+" is in no program: its name must end in \"test\"")
 		}
 	}
@@ -199,16 +242,15 @@ func misnamed(all []listed, inPrograms map[string]bool) []string {
 }
 
 func TestTestSupportIsNamedSo(t *testing.T) {
-	all := goList(t, "./...")
-	programs := []string{"-deps"}
+	verify.Smoke(t)
+	all := ourPackages(t)
+	inPrograms := map[string]bool{}
 	for _, p := range all {
 		if p.Name == "main" && strings.HasPrefix(p.ImportPath, module+"/cmd/") {
-			programs = append(programs, p.ImportPath)
+			for _, dep := range p.Deps {
+				inPrograms[dep] = true
+			}
 		}
-	}
-	inPrograms := map[string]bool{}
-	for _, p := range goList(t, programs...) {
-		inPrograms[p.ImportPath] = true
 	}
 	for _, w := range misnamed(all, inPrograms) {
 		t.Error(w)
@@ -223,6 +265,7 @@ func TestTestSupportIsNamedSo(t *testing.T) {
 }
 
 func TestPlantedImportsAreFound(t *testing.T) {
+	verify.Smoke(t)
 	l := ourLayers(t)
 	for pkg, imp := range map[string]string{
 		"state/entity":     "juju/state",
@@ -244,7 +287,8 @@ func TestPlantedImportsAreFound(t *testing.T) {
 }
 
 func TestEveryPackageHasADoc(t *testing.T) {
-	for _, p := range goList(t, "./...") {
+	verify.Smoke(t)
+	for _, p := range ourPackages(t) {
 		documented := p.Doc != "" || strings.HasPrefix(p.ImportPath, module+"/doc")
 		if !documented {
 			t.Errorf("%s has no package documentation", p.ImportPath)

@@ -8,11 +8,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // TestMakefileNamesTests checks that the tests named in the Makefile exist: a renamed test would
 // silently drop out of its target.
 func TestMakefileNamesTests(t *testing.T) {
+	verify.Smoke(t)
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +35,7 @@ func TestMakefileNamesTests(t *testing.T) {
 // TestMakefileListsTargets checks that make help is aligned in two columns and lists every
 // public target.
 func TestMakefileListsTargets(t *testing.T) {
+	verify.Smoke(t)
 	out, err := exec.Command("make", "--no-print-directory", "-C", "..", "help").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -2,13 +2,13 @@ package doc_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // A requirement is a requirement in go.mod.
@@ -44,6 +44,7 @@ func untidy(requirements []requirement, imported, unneeded map[string]bool) []st
 // TestGoModIsTidy does not call `go mod tidy -diff`, which downloads 100 MB for the tests of
 // dependencies.
 func TestGoModIsTidy(t *testing.T) {
+	verify.Smoke(t)
 	// go test reruns a cached test if a file it read has changed, but does not track the files
 	// that the go command reads.
 	if _, err := os.ReadFile("../go.mod"); err != nil {
@@ -78,32 +79,17 @@ func TestGoModIsTidy(t *testing.T) {
 // tests.
 func importedModules(t *testing.T) map[string]bool {
 	t.Helper()
-	type module struct {
-		Path string
-		Main bool
-	}
 	var ours []string
-	of := map[string]module{} // by package
-	out := goRun(t, "list", "-deps", "-test", "-json=ImportPath,Module,Imports", "./...")
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p struct {
-			ImportPath string
-			Module     module
-			Imports    []string
-		}
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		of[p.ImportPath] = p.Module
+	of := map[string]listed{}
+	for _, p := range load(t) {
+		of[p.ImportPath] = p
 		if p.Module.Main {
 			ours = append(ours, p.Imports...)
 		}
 	}
 	imported := map[string]bool{}
 	for _, path := range ours {
-		if m := of[path]; m.Path != "" && !m.Main {
+		if m := of[path].Module; m.Path != "" && !m.Main {
 			imported[m.Path] = true
 		}
 	}

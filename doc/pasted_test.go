@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // TestBlocksCanBePasted checks that every line runs when a user pastes a block of commands as a whole: only
 // the last command may wait for the user or read the following lines as its input. The lists of examples in
 // cli.md are not such blocks.
 func TestBlocksCanBePasted(t *testing.T) {
+	verify.Smoke(t)
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // TestPathsInDocumentsExist checks that each file and folder of the repository named in the documents exists.
 // A path may contain * as a wildcard.
 func TestPathsInDocumentsExist(t *testing.T) {
+	verify.Smoke(t)
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`|" +
 		`\]\(([a-zA-Z.][a-zA-Z0-9_./-]*)\)`)
 	seen := 0
@@ -43,6 +46,7 @@ func TestPathsInDocumentsExist(t *testing.T) {
 // TestArchitectureIsFoundByTheWords checks that the words readers search for lead to files in
 // architecture.md, and that each identifier named there with a path to a Go file is in that file.
 func TestArchitectureIsFoundByTheWords(t *testing.T) {
+	verify.Smoke(t)
 	text, err := os.ReadFile("architecture.md")
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +67,7 @@ func TestArchitectureIsFoundByTheWords(t *testing.T) {
 
 // TestContentsOfDocuments checks that the contents list of each long document has every heading, in order.
 func TestContentsOfDocuments(t *testing.T) {
+	verify.Smoke(t)
 	for _, document := range []string{"charms.md", "decisions.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
+	"juju/doc/verify"
 )
 
 // The variables by which a test makes its own binary into an agent that can be
@@ -90,6 +91,7 @@ func kill(t *testing.T, agent *exec.Cmd) {
 // An agent that dies before it has given the word leaves a launcher that
 // exits, and no hook.
 func TestAgentKilledBeforeTheHook(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	r := newRig(t, map[string]string{"start": "touch ran"})
 	agent, p := startAgent(t, r, "persist")
@@ -115,6 +117,7 @@ func TestAgentKilledBeforeTheHook(t *testing.T) {
 // An agent that dies in the middle of a hook leaves it running, to be ended,
 // with all it has started, by the next agent; which also gets what it printed.
 func TestAgentKilledInTheMiddle(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	r := newRig(t, map[string]string{
 		"start": `
@@ -172,6 +175,7 @@ func TestAgentKilledInTheMiddle(t *testing.T) {
 
 // A hook that got to its end without its agent has left what it wanted to leave.
 func TestFinishedHookKeepsItsChildren(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	r := newRig(t, map[string]string{"start": "(echo in > events; read line < go; echo bye > events) & read line < end"})
 	events, end, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
@@ -194,6 +198,7 @@ func TestFinishedHookKeepsItsChildren(t *testing.T) {
 // The hook of an agent that is killed is gone, with all of its processes, before another unit's hook runs on the machine:
 // whether that one waits already or comes later, and whether or not the first unit has a new agent.
 func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	rounds := 60
 	switch {

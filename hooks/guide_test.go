@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"juju/charm"
+	"juju/doc/verify"
 )
 
 // The table of later hooks in the guide for charm authors is generated, and up to date.
 func TestGuide(t *testing.T) {
+	verify.Smoke(t)
 	const path = "../doc/charms.md"
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -7,12 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // A hook is over when its own process is, whatever it has left running. A child in the
 // background goes on printing to the log, but its tools are refused, both between hooks and
 // during the next one.
 func TestBackgroundChildLivesOn(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	r := newRig(t, map[string]string{
 		"start": `

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/doc/verify"
 )
 
 // victimOf is the environment variable that tells a victim process where the
@@ -61,6 +63,7 @@ const killTimeout = time.Minute
 // Like TestCutConnection, with the store on disk and in another process. That
 // process is killed, and leaves nothing but its files.
 func TestKilledProcess(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	st := sharedStage(t)
 	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))

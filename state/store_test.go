@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
@@ -30,6 +31,7 @@ func TestOnTheAdapter(t *testing.T) {
 
 // TestOnMongoDB runs all tests of this package on a real MongoDB, if there is one.
 func TestOnMongoDB(t *testing.T) {
+	verify.Only(t, "needs a MongoDB")
 	if os.Getenv(statetest.StoreVariable) != "" {
 		t.Skip("already running on another store")
 	}

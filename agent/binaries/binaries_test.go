@@ -21,6 +21,7 @@ import (
 
 	"juju/agent/binaries/binariestest"
 	"juju/agent/binaries/pack"
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -325,6 +326,7 @@ func goBinaries(t *testing.T, d Dir) entity.Binaries {
 
 // Binaries that neither confirm nor exit are killed, whatever started them, and reverted.
 func TestATrialThatHangsIsEnded(t *testing.T) {
+	verify.Only(t, "a trial is ended after seconds of real time")
 	t.Parallel()
 	dir := t.TempDir()
 	d := New(dir, Options{})
@@ -432,6 +434,7 @@ func killedUpgrade(dir string, n int) error {
 // A process that is killed at any step of an upgrade leaves the old binaries or the new ones, whole,
 // and the next attempt completes it.
 func TestAnUpgradeCanBeKilledAtEveryStep(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	archive, want := binariestest.Pack(t, "0.3.0", binariestest.Script("0.3.0"))
 	t.Setenv("BINARIES_TEST_HASH", want.SHA256)
 	world := func() (string, Dir, entity.Binaries) {

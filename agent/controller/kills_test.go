@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/state/entity"
 )
@@ -23,11 +24,12 @@ func TestAControllerKilledAroundProviderCalls(t *testing.T) {
 
 // The same on a real LXD.
 func TestAControllerKilledAroundProviderCallsOnLXD(t *testing.T) {
+	verify.Only(t, "needs an LXD")
 	if lxdSocket() == "" {
 		if os.Getenv("JUJU_NEED_LXD") != "" {
 			t.Fatal("neither JUJU_LXD nor LXD_DIR says where LXD is")
 		}
-		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make test-lxd sets one up")
+		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make verify-lxd sets one up")
 	}
 	s := newSystem(t, Options{Provisioner: quick})
 	s.stop()

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 // played is set in the process that Run starts: it plays a command.
@@ -193,6 +195,7 @@ func TestACommandIsStopped(t *testing.T) {
 // needLandlock skips a test where no command can be run: without Landlock, and in a program that has C.
 func needLandlock(t *testing.T) {
 	t.Helper()
+	verify.NoRace(t)
 	lines, err := play(t, t.Context(), "show", plenty, nil)
 	if err == nil && len(lines) == 1 && strings.HasPrefix(lines[0], "cannot ") {
 		t.Skip(lines[0])

@@ -8,12 +8,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"juju/doc/verify"
 )
 
 var update = flag.Bool("update", false, "write the guarantees into doc/charms.md")
 
 // The guide for charm authors lists the guarantees.
 func TestGuide(t *testing.T) {
+	verify.Smoke(t)
 	const path, begin, end = "../../doc/charms.md", "<!-- generated: guarantees -->\n", "<!-- end -->"
 	text, err := os.ReadFile(path)
 	if err != nil {

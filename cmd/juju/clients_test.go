@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"juju/doc/verify"
 )
 
 // clientCharms are the charms that testdata/clients deploy.
@@ -98,12 +100,14 @@ func (s clientSystem) run(t *testing.T, input string, variables []string, args .
 
 // TestJubilant calls jubilant, a client of the command line as published: JUBILANT is the directory of its source.
 func TestJubilant(t *testing.T) {
+	verify.Only(t, "needs a client as it is published")
 	callClient(t, "JUBILANT", "canonical/jubilant", "python3", "jubilant_calls.py")
 }
 
 // TestLibjuju calls python-libjuju, a client of the API as published: LIBJUJU is the directory of its source. The system's
 // Python must have what it imports.
 func TestLibjuju(t *testing.T) {
+	verify.Only(t, "needs a client as it is published")
 	callClient(t, "LIBJUJU", "juju/python-libjuju", "/usr/bin/python3", "libjuju_calls.py")
 }
 
@@ -122,6 +126,7 @@ func callClient(t *testing.T, variable, repository, python, script string) {
 // TestDashboard uses Juju's dashboard in Chromium: DASHBOARD is a directory with it, as published and built, and
 // PLAYWRIGHT one with npm's playwright-core. PICTURES may be a directory for pictures of the pages.
 func TestDashboard(t *testing.T) {
+	verify.Only(t, "needs a client as it is published")
 	dashboard := os.Getenv("DASHBOARD")
 	if dashboard == "" {
 		t.Skip("DASHBOARD does not name a build of github.com/canonical/juju-dashboard")

@@ -18,6 +18,7 @@ import (
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
+	"juju/doc/verify"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -168,6 +169,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 
 // They learn it soon, while an attempt to connect goes on, and a container that restarts is waited for.
 func TestAStoppedContainerIsSeenSoon(t *testing.T) {
+	verify.Only(t, "polls in real time")
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
 	if err != nil {

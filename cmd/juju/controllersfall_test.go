@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
+	"juju/doc/verify"
 )
 
 // A herd is a controller with several processes on one MongoDB, which the embedded store plays, and what a user has
@@ -216,6 +217,7 @@ func (h *herd) units() (names []string) {
 // all the time. Nothing that the user was told is lost, no hook runs twice, and the data is consistent. JUJU_SEED chooses the course of
 // events, and JUJU_TIME how long it lasts.
 func TestControllersFall(t *testing.T) {
+	verify.Only(t, "kills controllers in real time")
 	t.Parallel()
 	lasts, longest := 15*time.Second, 15*time.Second
 	if os.Getenv("JUJU_SOAK") != "" {

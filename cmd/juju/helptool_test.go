@@ -3,9 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 func TestHelpTool(t *testing.T) {
+	verify.Smoke(t)
 	t.Parallel()
 	u := newUser(t)
 	u.types("help-tool")

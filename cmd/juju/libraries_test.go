@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"juju/doc/verify"
 )
 
 // Charms on the libraries that most charms are written with. Nothing of these is here:
 // CHARM_LIBRARIES names a directory with ops and charmhelpers, as in their own repositories.
 func TestCharmLibraries(t *testing.T) {
+	verify.Only(t, "needs the libraries that charms are written with")
 	t.Parallel()
 	libraries := os.Getenv("CHARM_LIBRARIES")
 	if libraries == "" {

@@ -8,10 +8,13 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"juju/doc/verify"
 )
 
 // The whole system on a real LXD, whose socket is named as in the tests of package provider/lxd.
 func TestOnLXD(t *testing.T) {
+	verify.Only(t, "needs an LXD")
 	t.Parallel()
 	socket := os.Getenv("JUJU_LXD")
 	if dir := os.Getenv("LXD_DIR"); socket == "" && dir != "" {
@@ -21,7 +24,7 @@ func TestOnLXD(t *testing.T) {
 		if os.Getenv("JUJU_NEED_LXD") != "" {
 			t.Fatal("JUJU_NEED_LXD is set, and neither JUJU_LXD nor LXD_DIR says where LXD is")
 		}
-		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make test-lxd sets one up")
+		t.Skip("no LXD: neither JUJU_LXD nor LXD_DIR is set; make verify-lxd sets one up")
 	}
 	hosts, err := filepath.Abs(filepath.Join("testdata", "lxd", "hosts")) // scripts that look at hosts
 	if err != nil {

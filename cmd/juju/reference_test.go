@@ -11,12 +11,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/cmd/juju/commands"
+	"juju/doc/verify"
 )
 
 var update = flag.Bool("update", false, "generate doc/cli.md")
 
 // doc/cli.md is generated from the commands, and up to date.
 func TestReference(t *testing.T) {
+	verify.Smoke(t)
 	t.Parallel()
 	path := filepath.Join("..", "..", "doc", "cli.md")
 	u := newUser(t)
@@ -38,6 +40,7 @@ func TestReference(t *testing.T) {
 
 // Every command has help, with examples that it accepts.
 func TestHelp(t *testing.T) {
+	verify.Smoke(t)
 	t.Parallel()
 	u := newUser(t)
 	root := commands.New(u.session)

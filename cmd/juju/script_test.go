@@ -25,6 +25,7 @@ import (
 
 	"juju/agent/host/process"
 	"juju/cmd/juju/store"
+	"juju/doc/verify"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -32,9 +33,10 @@ import (
 // Scripts in testdata:
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
-//	system/   the whole system, by the binaries that `make build` makes
-//	network/  as system/, about the network: system/ is full
-//	libraries/ as system/, with charms on libraries of others; see TestCharmLibraries
+//	landing/  the whole system, by the binaries that `make build` makes: what must work before a change lands
+//	system/   as landing/
+//	network/  as landing/, about the network: system/ is full
+//	libraries/ as landing/, with charms on libraries of others; see TestCharmLibraries
 //
 // Besides testscript's own commands there are
 //
@@ -79,9 +81,15 @@ func TestScripts(t *testing.T) {
 }
 
 // scriptBound is how long a script waits for a condition.
-const scriptBound = 3 * time.Minute
+const scriptBound = verify.Patience
+
+// TestLanding runs the few stories of `make test`.
+func TestLanding(t *testing.T) {
+	runSystem(t, func(*testscript.Env) {}, "landing")
+}
 
 func TestSystem(t *testing.T) {
+	verify.Only(t, "runs whole systems in real processes")
 	runSystem(t, func(*testscript.Env) {}, "system", "clouds", "network", "upgrades")
 }
 
@@ -153,6 +161,7 @@ func cycles() string {
 // buildSystem builds all binaries and the example charms.
 func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
+	verify.NoRace(t)
 	bin, charms = t.TempDir(), t.TempDir()
 	targets := map[string][]string{bin + "/": binaryPackages}
 	for _, name := range []string{"keyvalue", "webpage"} {

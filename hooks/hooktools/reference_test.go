@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"juju/doc/verify"
 )
 
 var update = flag.Bool("update", false, "write doc/hook-tools.md")
 
 // doc/hook-tools.md is generated from the help of the tools, and up to date.
 func TestReference(t *testing.T) {
+	verify.Smoke(t)
 	path := filepath.Join("..", "..", "doc", "hook-tools.md")
 	var b strings.Builder
 	b.WriteString(`# The hook tools

@@ -10,6 +10,7 @@ import (
 
 	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
+	"juju/doc/verify"
 )
 
 func keeperConfig(dir, controller string) KeeperConfig {
@@ -35,6 +36,7 @@ func (h *host) ensure(want bool) {
 }
 
 func TestKeeper(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	h := newHost(t, newController())
 	keeper, controller := KeeperDir(h.dir), ControllerDir(h.dir)
@@ -87,6 +89,7 @@ func TestKeeper(t *testing.T) {
 
 // Many concurrent commands start only one keeper.
 func TestManyEnsureOneKeeper(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	h := newHost(t, newController())
 	results := make(chan bool)
@@ -118,6 +121,7 @@ func TestManyEnsureOneKeeper(t *testing.T) {
 
 // A restarted controller may be slow: nobody waits for it, and killing it would only delay it.
 func TestARestartedControllerMayBeSlow(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	h := newHost(t, newController())
 	config := h.keeper()
@@ -154,6 +158,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 
 // When the controller terminates permanently, so does its keeper, and no command restarts them.
 func TestKeeperEndsWithTheController(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	h := newHost(t, newController())
 	h.ensure(true)
@@ -174,6 +179,7 @@ func TestKeeperEndsWithTheController(t *testing.T) {
 
 // If the controller can't start, the caller gets the reason from its log.
 func TestControllerThatDoesNotStart(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	h := newHost(t, newController())
 	dir := ControllerDir(h.dir)
@@ -190,6 +196,7 @@ func TestControllerThatDoesNotStart(t *testing.T) {
 }
 
 func TestKeepRefusesASecond(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	h := newHost(t, newController())
 	h.ensure(true)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/agent/host/process"
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 	"juju/state/entity"
@@ -183,6 +184,7 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 }
 
 func TestSupervise(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	h := newHost(t, newController())
 	c := h.cloud()

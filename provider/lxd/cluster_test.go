@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/state/entity"
 )
@@ -19,9 +20,10 @@ const memberVariable = "JUJU_LXD_MEMBER"
 
 // While a cluster member is offline, its containers stay in the model, and none are started there.
 func TestAnOfflineMemberOfTheCluster(t *testing.T) {
+	verify.Only(t, "needs a cluster of LXD")
 	name, text, ok := strings.Cut(os.Getenv(memberVariable), ":")
 	if !ok {
-		t.Skipf("no cluster: %s is not set; make test-lxd-cluster sets one up", memberVariable)
+		t.Skipf("no cluster: %s is not set; make verify-lxd-cluster sets one up", memberVariable)
 	}
 	pid, err := strconv.Atoi(text)
 	if err != nil {

@@ -20,12 +20,13 @@ import (
 	"github.com/canonical/lxd/shared/api"
 	"github.com/google/uuid"
 
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 )
 
 // The tests use a real LXD, at the socket JUJU_LXD or below LXD_DIR. Without either they are
-// skipped, or fail if JUJU_NEED_LXD is set. `make test-lxd` sets one up.
+// skipped, or fail if JUJU_NEED_LXD is set. `make verify-lxd` sets one up.
 //
 // Most run in an LXD project of their own, with an image that starts in a second: a busybox whose init only gets an
 // address and starts a process in place of the agent.
@@ -54,6 +55,7 @@ func TestMain(m *testing.M) {
 // socket returns the path of LXD's socket. Without an LXD it skips the test.
 func socket(t *testing.T) string {
 	t.Helper()
+	verify.Only(t, "needs an LXD")
 	path := os.Getenv(socketVariable)
 	if dir := os.Getenv("LXD_DIR"); path == "" && dir != "" {
 		path = filepath.Join(dir, "unix.socket")
@@ -62,7 +64,7 @@ func socket(t *testing.T) string {
 		if os.Getenv(needVariable) != "" {
 			t.Fatalf("%s is set, and neither %s nor LXD_DIR says where LXD is", needVariable, socketVariable)
 		}
-		t.Skipf("no LXD: neither %s nor LXD_DIR is set; make test-lxd sets one up", socketVariable)
+		t.Skipf("no LXD: neither %s nor LXD_DIR is set; make verify-lxd sets one up", socketVariable)
 	}
 	return path
 }

@@ -101,7 +101,7 @@ func TestAMachineOfDebian(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Contains(have, "bookworm") {
-		t.Fatalf("LXD has images of %v; make test-lxd makes one of bookworm", have)
+		t.Fatalf("LXD has images of %v; make verify-lxd makes one of bookworm", have)
 	}
 	p := params("3", "n")
 	p.Series, p.Tools = "bookworm", serveTools(t, ctx, c)

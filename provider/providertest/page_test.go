@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/doc/verify"
 	"juju/state/constraints"
 )
 
@@ -16,6 +17,7 @@ var update = flag.Bool("update", false, "regenerate doc/providers.md")
 
 // doc/providers.md is generated from the test cases and the profiles.
 func TestProvidersPage(t *testing.T) {
+	verify.Smoke(t)
 	const path = "../../doc/providers.md"
 	want := page(Local, LXD, Dummy)
 	if *update {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -235,6 +236,7 @@ var update = flag.Bool("update", false, "rewrite doc/lifecycles.md")
 
 // doc/lifecycles.md shows the tables of this package and doc/behaviours.txt.
 func TestDocumentIsUpToDate(t *testing.T) {
+	verify.Smoke(t)
 	const file, mark = "../../doc/lifecycles.md", "<!-- made from state/lifecycle by its test: go test ./state/lifecycle -update -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -3,12 +3,14 @@ package mongo_test
 import (
 	"testing"
 
+	"juju/doc/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 )
 
 // TestStepDownsOfAMongoDB makes the primary of a real replica set step down during the work.
 func TestStepDownsOfAMongoDB(t *testing.T) {
+	verify.Only(t, "needs a MongoDB")
 	mongod := mongotest.FindMongod(t)
 	url := mongod.StartSet(t, 3)
 	u, err := mongo.ParseURL(url)
@@ -31,6 +33,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 
 // TestTheStoreOnARealMongoDB uses the store on a single server.
 func TestTheStoreOnARealMongoDB(t *testing.T) {
+	verify.Only(t, "needs a MongoDB")
 	mongod := mongotest.FindMongod(t)
 	_, db := openURL(t, "mongodb://"+mongod.Start(t), mongo.Options{})
 	b := newBank(t, db, 6)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/doc/verify"
 	"juju/state/modelconfig"
 )
 
@@ -77,6 +78,7 @@ func write(t *testing.T, name, text string) string {
 
 // Whatever the settings are, apt can read its own and all others. Those that a user can set, it reads as they are.
 func TestAptReadsItsSettings(t *testing.T) {
+	verify.Only(t, "runs apt for each case")
 	quietly(t)
 	program := need(t, "apt-config")
 	dump := func(text string) (string, error) {
@@ -124,6 +126,7 @@ var aptEscapes = strings.NewReplacer("é", "%c3%a9")
 
 // Whatever the mirror is, apt can read its sources, of either form.
 func TestAptReadsItsSources(t *testing.T) {
+	verify.Only(t, "runs apt for each case")
 	quietly(t)
 	program := need(t, "apt-get")
 	files := map[string]string{

@@ -15,6 +15,7 @@ import (
 
 	"juju/agent/host/process"
 	"juju/charm"
+	"juju/doc/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
@@ -39,6 +40,7 @@ func agentMain(dir string) {
 // An agent is killed while its hook runs. The next agent ends the hook, and counts it as
 // failed.
 func TestKilledInTheMiddleOfAHook(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	r := newRig(t, map[string]string{"config-changed": `[ -e ../second ] || { : >../second; trap 'echo ended >>../log; exit 1' TERM; echo $$ >../pid; while :; do sleep 0.01; done; }`})
 	charm := r.c.charms["local:web-1"]
 	if err := os.WriteFile(filepath.Join(r.dir, "charm.zip"), charm.content, 0o644); err != nil {
@@ -281,6 +283,7 @@ func compare(log, undisturbed []string) string {
 
 // A crash at every write of a short life, and at every exit of a hook, with real hooks.
 func TestCrashAnywhereWithRealHooks(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	scripts := map[string]string{
 		"start":              "open-port 80",
 		"db-relation-joined": `relation-set user="$JUJU_REMOTE_UNIT"`,

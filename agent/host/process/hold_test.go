@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"juju/doc/verify"
 )
 
 // A process that holds its directory but is not ready keeps its starter waiting.
@@ -40,6 +42,7 @@ func TestReadyComesAfterHold(t *testing.T) {
 }
 
 func TestHoldRefusesASecond(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	s := newStage(t)
 	first, err := Hold(s.dir)

@@ -9,10 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 // Stop ends a process group that ignores SIGTERM, including children, and nothing else.
 func TestStopKillsTheGroup(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
 	bystander := other.start("hold")
@@ -73,6 +76,7 @@ func (s *stage) hear2(one, two string) (first, second Identity) {
 // A lock may name a pid that the kernel has since given to another process, which must not be
 // killed.
 func TestStopNeverKillsOnAPidAlone(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
 	held, err := Hold(s.dir)

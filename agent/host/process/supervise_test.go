@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
 func TestSuperviseRestartsAKilledProcess(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	s := newStage(t)
 	s.start("hold") // as the keeper does
@@ -51,6 +53,7 @@ func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 // A killed supervisor leaves a process that the next one watches and does not start again,
 // though the process is not its child.
 func TestSupervisorComesBack(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	s := newStage(t)
 	supervisor := s.spawn("supervisor", &syscall.SysProcAttr{Setsid: true})
@@ -79,6 +82,7 @@ func TestSupervisorComesBack(t *testing.T) {
 }
 
 func TestTwoSupervisorsDoNoHarm(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	t.Parallel()
 	s := newStage(t)
 	stop1, _ := s.supervise("hold")

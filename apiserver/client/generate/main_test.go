@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	_ "juju/apiserver/facades" // so that no result is cached from before it, or state, was changed
+	"juju/doc/verify"
 )
 
 func TestFacadesAreFresh(t *testing.T) {
+	verify.Smoke(t)
 	want, err := generate()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 func newStore(t *testing.T, world, bin, name string, number int) *unit {
@@ -109,6 +111,7 @@ func unrelate(number int, store *unit, pages ...*unit) {
 
 // The life of a store and two pages: relations, configuration changes, crashes, an upgrade and removal.
 func TestLifeOfAStoreAndItsPages(t *testing.T) {
+	verify.Only(t, "starts real processes and takes their time")
 	bin, world := buildPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 1)
 	web0 := newPage(t, world, bin, "web/0", 2)

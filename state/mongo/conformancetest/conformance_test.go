@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"gopkg.in/mgo.v2"
 
+	"juju/doc/verify"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/conformancetest"
 	"juju/state/mongo/embedded"
@@ -61,6 +62,7 @@ func TestEmbedded(t *testing.T) {
 // TestMongod runs the suite on a real MongoDB: the one named by $MONGOD, or else the one
 // on PATH.
 func TestMongod(t *testing.T) {
+	verify.Only(t, "needs a MongoDB")
 	t.Parallel()
 	mongod := mongotest.FindMongod(t)
 	a := adapter.New(adapter.Options{Logf: t.Logf})

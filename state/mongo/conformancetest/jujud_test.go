@@ -17,10 +17,14 @@ import (
 
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/doc/verify"
 )
 
 // TestJujud runs the store as a jujud process.
 func TestJujud(t *testing.T) {
+	verify.Only(t, "starts and kills jujud")
+	verify.NoRace(t)
 	t.Parallel()
 	jujud := buildJujud(t)
 	t.Run("KeepsItsData", func(t *testing.T) { testKeepsItsData(t, jujud) })

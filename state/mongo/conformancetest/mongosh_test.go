@@ -10,16 +10,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 // TestMongosh runs MongoDB's shell on a jujud process. testdata/mongosh.txt has what a person types, each after "> ",
-// and what the shell then prints. The shell is not in this repository: make test-mongosh downloads it and runs this
+// and what the shell then prints. The shell is not in this repository: make verify-mongosh downloads it and runs this
 // test.
 func TestMongosh(t *testing.T) {
+	verify.Only(t, "needs mongosh")
 	t.Parallel()
 	mongosh, err := exec.LookPath(cmp.Or(os.Getenv("MONGOSH"), "mongosh"))
 	if err != nil {
-		t.Skip("MONGOSH does not name a mongosh, and none is on PATH; make test-mongosh installs one")
+		t.Skip("MONGOSH does not name a mongosh, and none is on PATH; make verify-mongosh installs one")
 	}
 	text, err := os.ReadFile("testdata/mongosh.txt")
 	if err != nil {

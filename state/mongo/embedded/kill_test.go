@@ -16,6 +16,7 @@ import (
 	"gopkg.in/mgo.v2"
 	mgobson "gopkg.in/mgo.v2/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded"
 )
 
@@ -98,6 +99,7 @@ func lastOf(c *mgo.Collection, w int) (int, error) {
 // TestKill repeatedly kills a process that is writing. Everything that the process reported as durable must
 // survive, and the indexes must agree with the documents.
 func TestKill(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	kills := 8
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 	"juju/state/entity"
@@ -129,6 +130,7 @@ func needRules(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
+	verify.Only(t, "sets up network namespaces")
 	if !inside(t) {
 		return
 	}
@@ -150,6 +152,7 @@ func command(t *testing.T, name string, args ...string) string {
 
 // What another hand has changed is not taken for the rules, and what is another's stays.
 func TestChangesOfOthers(t *testing.T) {
+	verify.Only(t, "sets up network namespaces")
 	if !inside(t) {
 		return
 	}
@@ -299,6 +302,7 @@ func serve(t *testing.T, protocol, address string) {
 
 // Packets meet the rules: from outside, from a machine of the model, from the host itself.
 func TestWhatReachesTheHost(t *testing.T) {
+	verify.Only(t, "sets up network namespaces")
 	if !inside(t) {
 		return
 	}

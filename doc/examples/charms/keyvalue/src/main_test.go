@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // The test binary is also the program, because a test must be able to kill it.
@@ -201,6 +203,7 @@ func TestServeFails(t *testing.T) {
 // A store killed under load has every change that it acknowledged, and at most one more per
 // client.
 func TestKill(t *testing.T) {
+	verify.Only(t, "kills real processes")
 	rounds := 6
 	if testing.Short() {
 		rounds = 3
