@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -112,10 +112,7 @@ func (w *world) serve() {
 	if address == "" {
 		address = "127.0.0.1:0"
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		w.Fatal(err)
-	}
+	l := verify.Listen(w, address)
 	w.address = l.Addr().String()
 	ctx, stop := context.WithCancelCause(context.Background())
 	w.stop = stop

@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -157,14 +159,19 @@ func newConfig(p BootstrapParams) (config, error) {
 }
 
 // freeAddress chooses a free port. The controller always listens on this port, so that agents find it after a
-// restart.
+// restart. Linux gives ports from 32768 on to outgoing connections, unless it is told otherwise; one of these could
+// have the port while the controller is down.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a free port: %w", err)
+	const first, last = 10000, 32767
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first+1)))); err == nil {
+			defer l.Close()
+			return l.Addr().String(), nil
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", fmt.Errorf("cannot find a free port: %w", err)
 }
 
 // initialize writes the controller, its models, and the password of jujud's own agent to the store.

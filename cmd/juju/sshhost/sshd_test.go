@@ -1,7 +1,6 @@
 package sshhost
 
 import (
-	"bufio"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -10,15 +9,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,7 +79,12 @@ func newSSHD(t *testing.T, more ...string) *sshd {
 			t.Fatal(err)
 		}
 	}
-	s := &sshd{t: t, dir: t.TempDir(), host: Host{User: me.Username, Name: "127.0.0.1", Port: freePort(t)}}
+	s := &sshd{t: t, dir: t.TempDir(), host: Host{User: me.Username, Name: "127.0.0.1"}}
+	l, err := net.Listen("tcp", net.JoinHostPort(s.host.Name, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.host.Port = l.Addr().(*net.TCPAddr).AddrPort().Port()
 	hostKey, public := newKey(t)
 	s.key = public
 	privateKey(t, s.path("host_ed25519"), hostKey, "")
@@ -96,56 +98,54 @@ func newSSHD(t *testing.T, more ...string) *sshd {
 	privateKey(t, s.path("id_ed25519"), s.user, "")
 	s.write("authorized_keys", string(ssh.MarshalAuthorizedKey(authorized)))
 	s.write("known_hosts", knownhosts.Line([]string{s.host.address()}, public)+"\n")
-	s.write("config", strings.Join(append([]string{"ListenAddress " + s.host.address(), "HostKey " + s.path("host_rsa"),
+	s.write("config", strings.Join(append([]string{"HostKey " + s.path("host_rsa"),
 		"HostKey " + s.path("host_ed25519"), "AuthorizedKeysFile " + s.path("authorized_keys"), "StrictModes no", "UsePAM no",
 		"PidFile none", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password",
-		"LogLevel VERBOSE"}, more...), "\n")+"\n")
-	s.start(program)
+		"LogLevel ERROR"}, more...), "\n")+"\n")
+	s.serve(program, l)
 	return s
 }
 
-func freePort(t *testing.T) uint16 {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, text, _ := net.SplitHostPort(l.Addr().String())
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return uint16(port)
+// serve runs a process of the server for each connection, as inetd does, so the server needs no port of its own. At the end
+// of the test all of them end.
+func (s *sshd) serve(program string, l net.Listener) {
+	var all sync.WaitGroup
+	ctx, end := context.WithCancel(context.Background())
+	s.t.Cleanup(func() {
+		l.Close()
+		end()
+		all.Wait()
+	})
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				if err := s.session(ctx, program, conn.(*net.TCPConn)); err != nil && ctx.Err() == nil {
+					s.t.Log("sshd: ", err) // a client that goes away is an error, too
+				}
+			})
+		}
+	})
 }
 
-// start returns when the server listens. At the end of the test it ends with all its sessions.
-func (s *sshd) start(program string) {
-	s.t.Helper()
-	cmd := exec.Command(program, "-D", "-e", "-f", s.path("config"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	said, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+// session serves a connection until it ends.
+func (s *sshd) session(ctx context.Context, program string, conn *net.TCPConn) error {
+	file, err := conn.File()
+	conn.Close()
 	if err != nil {
-		s.t.Fatal(err)
+		return err
 	}
-	s.t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	lines := bufio.NewReader(said)
-	for all := ""; ; {
-		line, err := lines.ReadString('\n')
-		if all += line; err != nil {
-			s.t.Fatalf("sshd ends: %s", all)
-		}
-		if strings.HasPrefix(line, "Server listening on ") {
-			break
-		}
+	cmd := exec.CommandContext(ctx, program, "-i", "-e", "-f", s.path("config"))
+	cmd.Stdin, cmd.Stdout = file, file
+	err = cmd.Start()
+	file.Close()
+	if err != nil {
+		return err
 	}
-	go io.Copy(io.Discard, lines) // ends with the server
+	return cmd.Wait()
 }
 
 func (s *sshd) path(name string) string { return filepath.Join(s.dir, name) }

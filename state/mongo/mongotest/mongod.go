@@ -17,6 +17,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/adapter"
 )
 
@@ -63,7 +64,7 @@ const startBound = 30 * time.Second
 // Start starts a server on an empty directory and returns its address. The server ends with the test.
 func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
-	address = freeAddress(t)
+	address = verify.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	ctx, cancel := context.WithCancel(context.Background())
 	args := []string{"--dbpath", t.TempDir(), "--bind_ip", "127.0.0.1", "--port", port}
@@ -92,17 +93,6 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 			t.Fatalf("%s does not come up: %v", m.path, err)
 		}
 	}
-}
-
-// freeAddress returns a loopback address that was unused just before.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // StartSet starts a replica set with this number of members and returns its URL. The set may not have elected its first

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"juju/doc/verify"
 )
 
 // startPage runs "webpage serve" in this process. It returns the page's URL and a function that
@@ -52,10 +54,7 @@ type fakeStore struct {
 
 func startStore(t *testing.T, addr string) *fakeStore {
 	t.Helper()
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := verify.Listen(t, addr)
 	s := &fakeStore{Listener: l, counts: map[string]int{}}
 	var done sync.WaitGroup
 	done.Go(func() {
