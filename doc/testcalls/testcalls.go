@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,8 +24,8 @@ type Func struct {
 	Dir, Name string
 }
 
-// Calls has the functions that each function of the tests uses.
-type Calls map[Func][]Func
+// Calls has the functions that use each function.
+type Calls map[Func]map[Func]bool
 
 // Read reads the module at root. Its path is the name by which its packages are imported.
 func Read(root, module string) (Calls, error) {
@@ -75,10 +76,28 @@ func (c Calls) add(file, dir, module string) error {
 		if f.Recv != nil {
 			name = typeName(f.Recv.List[0].Type)
 		}
-		by := Func{dir, name}
-		c[by] = append(c[by], uses(f, dir, imports)...)
+		for _, used := range uses(f, dir, imports) {
+			c.Add(Func{dir, name}, used)
+		}
 	}
 	return nil
+}
+
+// Add notes that a function uses another.
+func (c Calls) Add(by, used Func) {
+	if c[used] == nil {
+		c[used] = map[Func]bool{}
+	}
+	c[used][by] = true
+}
+
+// Users returns the functions that use one of the functions themselves.
+func (c Calls) Users(functions ...Func) map[Func]bool {
+	users := map[Func]bool{}
+	for _, f := range functions {
+		maps.Copy(users, c[f])
+	}
+	return users
 }
 
 // uses returns the functions to which the names in a declaration may refer. The field or method of a selector is not
@@ -120,23 +139,19 @@ func typeName(t ast.Expr) string {
 
 // Tests returns the tests that reach one of the functions, sorted.
 func (c Calls) Tests(functions ...Func) []Func {
-	reach := map[Func]bool{}
-	for _, f := range functions {
-		reach[f] = true
-	}
-	for grown := -1; grown != len(reach); {
-		grown = len(reach)
-		for f, used := range c {
-			if slices.ContainsFunc(used, func(u Func) bool { return reach[u] }) {
-				reach[f] = true
-			}
-		}
-	}
 	var tests []Func
-	for f := range reach {
-		if _, ours := c[f]; ours && IsTest(f.Name) {
+	reach := map[Func]bool{}
+	for next := functions; len(next) > 0; {
+		f := next[0]
+		next = next[1:]
+		if reach[f] {
+			continue
+		}
+		reach[f] = true
+		if IsTest(f.Name) {
 			tests = append(tests, f)
 		}
+		next = slices.AppendSeq(next, maps.Keys(c[f]))
 	}
 	slices.SortFunc(tests, func(a, b Func) int { return strings.Compare(a.Dir+" "+a.Name, b.Dir+" "+b.Name) })
 	return tests
