@@ -20,7 +20,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down smoke staticcheck test verify docs bench lxd-down \
+.PHONY: help build charms demo demo-down smoke staticcheck test stress verify docs bench lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
 	verify-mongosh verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
@@ -64,6 +64,10 @@ staticcheck: ## run staticcheck
 test: ## run the tests that a change must pass
 	$(RUN) -packages ./cmd/juju -- $(FLAGS) -short -run '^TestLanding$$'
 	JUJU_SMOKED=1 $(RUN) -packages '$(PACKAGES)' -- $(FLAGS) -short -skip '^TestLanding$$'
+
+BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD^)
+stress: ## run the tests that have changed since BASE twenty times beside two busy loops: before they land
+	$(GO) run ./doc/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
 
 VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
 	verify-dashboard verify-mongosh verify-lxd
