@@ -11,9 +11,9 @@ COMMIT   = $(shell git describe --always --exclude '*' --abbrev=12 --dirty 2>/de
 PACKAGES := ./state ./agent/controller ./cmd/juju ./...
 # Tests of many packages mostly wait, so more packages are tested at a time than there are processors.
 AT_ONCE  := -p $(shell expr 2 '*' $$(nproc))
-# Runs tests, and those that fail again; a package's time is far above what it takes.
+# Runs tests, and those that fail again.
 RUN      := $(GO) run ./doc/runtests
-FLAGS    := -vet=off -timeout 60m $(AT_ONCE)
+FLAGS    := -vet=off $(AT_ONCE)
 
 # Programs and tests are built alike, so that they share compiled packages.
 export CGO_ENABLED := 0
@@ -55,15 +55,16 @@ smoke: ## check the formatting, run vet, and compare generated files and documen
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet -composites=false ./...
-	$(RUN) -calls verify.Smoke -- $(FLAGS) -short -count=1
+	$(RUN) -calls verify.Smoke -- $(FLAGS) -short -timeout 15m -count=1
 
 staticcheck: ## run staticcheck
 	$(GO) tool staticcheck ./...
 
-# Stories wait for processes, so they run without other tests beside them.
+# Stories wait for processes, so they run without other tests beside them. The bounds are far above what each takes, and
+# below what a landing may take even if a test that never ends runs three times.
 test: ## run the tests that a change must pass
-	$(RUN) -packages ./cmd/juju -- $(FLAGS) -short -run '^TestLanding$$'
-	JUJU_SMOKED=1 $(RUN) -packages '$(PACKAGES)' -- $(FLAGS) -short -skip '^TestLanding$$'
+	$(RUN) -packages ./cmd/juju -- $(FLAGS) -short -timeout 15m -run '^TestLanding$$'
+	JUJU_SMOKED=1 $(RUN) -packages '$(PACKAGES)' -- $(FLAGS) -short -timeout 30m -skip '^TestLanding$$'
 
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD^)
 stress: ## run the tests that have changed since BASE twenty times beside two busy loops: before they land
@@ -81,20 +82,20 @@ verify: ## run all tests at their full size, an hour or more; doc/verified.md ha
 verify-race: ## … all but the stories, in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
 		echo "make verify-race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 JUJU_SMOKED=1 $(VERIFIED) -packages '$(PACKAGES)' -- $(FLAGS) -race -short
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 JUJU_SMOKED=1 $(VERIFIED) -packages '$(PACKAGES)' -- $(FLAGS) -timeout 60m -race -short
 
 verify-full: ## … those that -short makes smaller, and those that make test leaves out
-	$(VERIFIED) -calls testing.Short,verify.Only -- $(FLAGS) -skip '^($(STORIES))$$'
+	$(VERIFIED) -calls testing.Short,verify.Only -- $(FLAGS) -timeout 60m -skip '^($(STORIES))$$'
 
 verify-stories: ## … stories of whole systems, in real processes
-	$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -run '^($(STORIES))$$'
+	$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -timeout 60m -run '^($(STORIES))$$'
 
 verify-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
 	@test -d "$(CHARM_LIBRARIES)/ops" -a -d "$(CHARM_LIBRARIES)/charmhelpers" || \
 		{ echo "make verify-charms: skipped: CHARM_LIBRARIES names no directory with ops and charmhelpers"; exit 0; }; \
 	python3 -c 'import yaml' 2>/dev/null || \
 		{ echo "make verify-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
-	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestCharmLibraries$$'
+	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -timeout 60m -count=1 -run '^TestCharmLibraries$$'
 
 verify-jujulib: ## run the official JavaScript client, which npm downloads, against a controller
 	@command -v node >/dev/null && command -v npm >/dev/null || \
@@ -102,22 +103,22 @@ verify-jujulib: ## run the official JavaScript client, which npm downloads, agai
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; \
 	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" @canonical/jujulib@9.1 || \
 		{ echo "make verify-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
-	JUJULIB="$$dir" $(VERIFIED) -packages ./apiserver -- $(FLAGS) -count=1 -run '^TestOfficialJavaScriptClient$$'
+	JUJULIB="$$dir" $(VERIFIED) -packages ./apiserver -- $(FLAGS) -timeout 60m -count=1 -run '^TestOfficialJavaScriptClient$$'
 
 verify-jubilant: ## call jubilant, a client of the command line: JUBILANT=DIR, its source
 	@test -n "$(JUBILANT)" || { echo "make verify-jubilant: say where github.com/canonical/jubilant is: make verify-jubilant JUBILANT=DIR"; exit 1; }
-	JUBILANT="$(abspath $(JUBILANT))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestJubilant$$'
+	JUBILANT="$(abspath $(JUBILANT))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -timeout 60m -count=1 -run '^TestJubilant$$'
 
 verify-libjuju: ## call python-libjuju, a client of the API: LIBJUJU=DIR, its source
 	@test -n "$(LIBJUJU)" || { echo "make verify-libjuju: say where github.com/juju/python-libjuju is: make verify-libjuju LIBJUJU=DIR"; exit 1; }
-	LIBJUJU="$(abspath $(LIBJUJU))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestLibjuju$$'
+	LIBJUJU="$(abspath $(LIBJUJU))" $(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -timeout 60m -count=1 -run '^TestLibjuju$$'
 
 verify-dashboard: ## use Juju's dashboard in Chromium: DASHBOARD=DIR, a build of it; PICTURES=DIR, pictures of its pages
 	@test -f "$(DASHBOARD)/index.html" || { echo "make verify-dashboard: say where a build of github.com/canonical/juju-dashboard is: make verify-dashboard DASHBOARD=DIR"; exit 1; }
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" playwright-core@1.65 && \
 	DASHBOARD="$(abspath $(DASHBOARD))" PICTURES="$(abspath $(PICTURES))" PLAYWRIGHT="$$dir" \
-		$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestDashboard$$'
+		$(VERIFIED) -packages ./cmd/juju -- $(FLAGS) -timeout 60m -count=1 -run '^TestDashboard$$'
 
 # The version is the one whose output the test knows. It stays in .tmp, because it is large.
 MONGOSH_VERSION := 2.12.0
@@ -128,21 +129,21 @@ verify-mongosh: ## run MongoDB's shell, which npm downloads, against jujud mongo
 	[ -x "$(MONGOSH_DIR)/node_modules/.bin/mongosh" ] || \
 	timeout 600 npm install --silent --no-audit --no-fund --prefix "$(MONGOSH_DIR)" mongosh@$(MONGOSH_VERSION) || \
 		{ rm -rf "$(MONGOSH_DIR)"; echo "make verify-mongosh: skipped: npm cannot install mongosh"; exit 0; }; \
-	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(VERIFIED) -packages ./state/mongo/conformancetest -- $(FLAGS) -count=1 -run '^TestMongosh$$'
+	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(VERIFIED) -packages ./state/mongo/conformancetest -- $(FLAGS) -timeout 60m -count=1 -run '^TestMongosh$$'
 
 # LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
 LXD_SH := provider/lxd/testdata/lxd.sh
 verify-lxd: ## run the tests of the cloud lxd on a real LXD (as root on Debian; sets one up)
 	@dir=; [ -n "$(JUJU_LXD)" ] || { dir=$$($(LXD_SH) up) || exit 1; }; \
 	export $$dir JUJU_NEED_LXD=1; \
-	$(VERIFIED)-cloud -packages ./provider/lxd -- $(FLAGS) -count=1 && \
-	$(VERIFIED)-kills -packages ./agent/controller -- $(FLAGS) -count=1 -run 'CallsOnLXD$$' && \
-	$(VERIFIED)-stories -packages ./cmd/juju -- $(FLAGS) -count=1 -run '^TestOnLXD$$'
+	$(VERIFIED)-cloud -packages ./provider/lxd -- $(FLAGS) -timeout 60m -count=1 && \
+	$(VERIFIED)-kills -packages ./agent/controller -- $(FLAGS) -timeout 60m -count=1 -run 'CallsOnLXD$$' && \
+	$(VERIFIED)-stories -packages ./cmd/juju -- $(FLAGS) -timeout 60m -count=1 -run '^TestOnLXD$$'
 
 CLUSTER_SH := provider/lxd/testdata/cluster.sh
 verify-lxd-cluster: ## run the tests of the cloud lxd on a real cluster of two members, made and removed
 	@$(LXD_SH) up >/dev/null && $(CLUSTER_SH) up >/dev/null || exit 1; \
-	JUJU_VERIFY=1 JUJU_NEED_LXD=1 $(CLUSTER_SH) run $(RUN) -part $@ -packages ./provider/lxd -- $(FLAGS) -count=1 \
+	JUJU_VERIFY=1 JUJU_NEED_LXD=1 $(CLUSTER_SH) run $(RUN) -part $@ -packages ./provider/lxd -- $(FLAGS) -timeout 60m -count=1 \
 		-run '^TestConformance$$|OfTheCluster'; \
 	failed=$$?; $(CLUSTER_SH) down; exit $$failed
 
