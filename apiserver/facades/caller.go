@@ -171,9 +171,12 @@ type Transfer interface {
 	Reply(v any)
 }
 
-// WireError returns the error to send to the client. An internal error is logged, with doing as its context, and hidden
-// from the client.
+// WireError returns the error to send to the client, or nil if there is none. An internal error is logged, with doing as
+// its context, and hidden from the client.
 func WireError(doing string, err error) *params.Error {
+	if err == nil {
+		return nil
+	}
 	if kind := entity.KindOf(err); kind == entity.Damaged || kind == "" && !errors.Is(err, charm.ErrInvalid) &&
 		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		logger.Errorf("%s: %v", doing, err)
