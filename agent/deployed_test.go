@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -185,7 +186,7 @@ func TestAgentThatCannotBeWaitedFor(t *testing.T) {
 	}
 	select {
 	case <-d.Ended():
-	case <-time.After(time.Minute):
+	case <-time.After(verify.Patience):
 		t.Error("the deployer was not signalled")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -160,7 +161,7 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *facades.Route, raw []byte) bool {
 	if err := a.conn.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
 		return false
 	}
-	_ = a.conn.ws.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = a.conn.ws.SetReadDeadline(time.Now().Add(verify.Patience))
 	_, text, err := a.conn.ws.ReadMessage()
 	if err != nil {
 		if websocket.IsCloseError(err, params.CloseRevoked) {

@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -25,7 +26,7 @@ func (w *world) audited() (lines []string) {
 	all, err := w.controller.AuditLog(w.Context(), entity.AuditFilter{Limit: 10000})
 	w.ok(err)
 	for _, e := range all[w.auditedBefore:] {
-		if time.Since(e.Time) > time.Minute || !strings.HasPrefix(e.From, "127.0.0.1:") {
+		if time.Since(e.Time) > verify.Patience || !strings.HasPrefix(e.From, "127.0.0.1:") {
 			w.Errorf("an entry is of %v, from %q", e.Time, e.From)
 		}
 		var models []string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/apiserver/facades"
+	"juju/doc/verify"
 )
 
 // A new machine, which has no login, can download the agent binaries by their hash, and nothing else.
@@ -62,7 +63,7 @@ func TestBinariesAreDownloaded(t *testing.T) {
 		}
 	}
 	// While another downloads, one is told to try again.
-	release, err := w.server.downloads.take(t.Context(), time.Second)
+	release, err := w.server.downloads.take(t.Context(), verify.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}

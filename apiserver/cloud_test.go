@@ -94,8 +94,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
-	w := newWorld(t, onCloud(cloud),
-		func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = time.Second })
+	w := newWorld(t, onCloud(cloud))
 	ctx := t.Context()
 	c, root := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.adminInfo(""))
 	mysql := statetest.Charm(t, w.st, statetest.MySQL)
@@ -168,22 +167,34 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		t.Errorf("a refused request has changed:\n%s\nbefore\n%s", after, before)
 	}
 
-	// Nothing is written either if a cloud fails or does not answer.
+	// Nothing is written either if a cloud fails.
 	cloud.Break("PrecheckInstance")
 	_, _, err = c.AddMachine(ctx, client.MachineArgs{})
 	check("a broken cloud", err, entity.Unavailable,
 		"cannot ask the cloud what machines it has: dummy.PrecheckInstance is broken")
 	cloud.Mend("PrecheckInstance")
-	release := cloud.Stall("Series")
-	_, err = c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1})
-	check("a cloud that stalls", err, entity.Unavailable, "the cloud has not answered for 1s")
-	release()
 	if after := w.stored(); after != before {
 		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
 	}
 	if _, _, err := c.AddMachine(ctx,
 		client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
 		t.Errorf("what the cloud has: %v", err)
+	}
+}
+
+// Nothing is written either if a cloud does not answer.
+func TestACloudThatStalls(t *testing.T) {
+	t.Parallel()
+	cloud := dummytest.New(nil)
+	w := newWorld(t, onCloud(cloud), limited(func(l *Limits) { l.CloudTime = time.Second }))
+	c, before := w.dial(w.adminInfo(w.st.UUID())), w.stored()
+	defer cloud.Stall("PrecheckInstance")()
+	_, _, err := c.AddMachine(t.Context(), client.MachineArgs{})
+	if entity.KindOf(err) != entity.Unavailable || !strings.Contains(err.Error(), "the cloud has not answered for 1s") || entity.Hint(err) == "" {
+		t.Errorf("got error %v (hint %q)", err, entity.Hint(err))
+	}
+	if after := w.stored(); after != before {
+		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
 	}
 }
 

@@ -32,7 +32,7 @@ func playCommand() {
 		select {}
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 		defer cancel()
 		var conn *client.Conn
 		conn, err = client.Dial(ctx, client.Info{Dial: dial, Model: r.UUID, Tag: entity.UserTag(r.User), Password: r.Password})
@@ -168,7 +168,7 @@ func TestCommandsAreLimited(t *testing.T) {
 			t.Fatalf("%q", said)
 		}
 	}
-	if err := two.ws.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := two.ws.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	for range commandsInLine + 1 {

@@ -22,6 +22,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -368,7 +369,7 @@ func FuzzFrames(f *testing.F) {
 		u0 := entity.UnitTag("mysql/0")
 		r.login(u0, w.passwords[u0], "")
 		go func() { _ = ws.WriteMessage(websocket.TextMessage, frame) }()
-		_ = ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = ws.SetReadDeadline(time.Now().Add(verify.Patience))
 		var keys map[string]json.RawMessage
 		err = ws.ReadJSON(&keys)
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {

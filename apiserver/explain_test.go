@@ -13,6 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/presence"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -81,7 +82,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		_, silent, missing := w.server.presence.Missing(w.st.UUID(), entity.UnitTag(unit))
 		return silent && missing
 	}
-	for end := time.Now().Add(30 * time.Second); !silentNow("mysql/0") || silentNow("mysql/1"); runtime.Gosched() {
+	for end := time.Now().Add(verify.Patience); !silentNow("mysql/0") || silentNow("mysql/1"); runtime.Gosched() {
 		if !silentNow("mysql/0") {
 			clock.Add(int64(presence.AnswerTime + time.Second)) // of a ping that was sent before
 		}

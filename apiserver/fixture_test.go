@@ -224,7 +224,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 			t.Fatal("the channel has closed")
 		}
 		return v
-	case <-time.After(2 * time.Minute):
+	case <-time.After(verify.Patience):
 		t.Fatal("no event came")
 	}
 	return v
@@ -233,7 +233,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 // closes waits for a channel to be closed, and drops what it still holds.
 func closes[T any](t testing.TB, ch <-chan T) {
 	t.Helper()
-	timeout := time.After(2 * time.Minute)
+	timeout := time.After(verify.Patience)
 	for {
 		select {
 		case _, ok := <-ch:

@@ -17,6 +17,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -192,7 +193,7 @@ func TestManyValues(t *testing.T) {
 func TestAnswersThatNoOneReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
-		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 4<<20, 4<<20, time.Second, time.Minute
+		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 4<<20, 4<<20, time.Second, verify.Patience
 	})).populate()
 	big := strings.Repeat("x", 3000)
 	for i := range 20 {
@@ -236,7 +237,7 @@ func TestAnswersThatNoOneReads(t *testing.T) {
 func TestAnUnreadAnswerIsReclaimed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
-		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 1<<20, 1<<20, 10*time.Millisecond, 10*time.Second
+		l.Memory, l.MemoryShare, l.MemoryGrace, l.MemoryWait = 1<<20, 1<<20, 10*time.Millisecond, verify.Patience
 	})).populate()
 	for i := range 20 {
 		w.ok(w.st.Annotations().Set(t.Context(), entity.UnitTag("mysql/0"), map[string]string{fmt.Sprint("k", i): strings.Repeat("x", 3000)}))

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -31,7 +32,7 @@ func clientTLS() *tls.Config {
 // raw connects to a path over TLS, without a login.
 func (w *world) raw(path string) *rawConn {
 	w.Helper()
-	d := websocket.Dialer{TLSClientConfig: clientTLS(), HandshakeTimeout: 10 * time.Second}
+	d := websocket.Dialer{TLSClientConfig: clientTLS(), HandshakeTimeout: verify.Patience}
 	ws, _, err := d.DialContext(w.Context(), "wss://"+w.address+path, nil)
 	if err != nil {
 		w.Fatal(err)
@@ -75,7 +76,7 @@ func (r *rawConn) send(facade string, version int, method, watcher string, args 
 // read reads the next reply.
 func (r *rawConn) read() (reply params.Response) {
 	r.Helper()
-	if err := r.ws.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := r.ws.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
 		r.Fatal(err)
 	}
 	if err := r.ws.ReadJSON(&reply); err != nil {
@@ -122,7 +123,7 @@ func (r *rawConn) login(tag entity.Tag, password, nonce string) *rawConn {
 // ended waits until the server closes the connection, and returns the code.
 func (r *rawConn) ended() int {
 	r.Helper()
-	if err := r.ws.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := r.ws.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
 		r.Fatal(err)
 	}
 	for {

@@ -21,7 +21,7 @@ import (
 // Clients that have logged in are pinged, and their connections end if they never answer.
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limited(func(l *Limits) { l.PingEvery, l.Silence = 50*time.Millisecond, 2*time.Second }))
+	w := newWorld(t, limited(func(l *Limits) { l.PingEvery, l.Silence = 50*time.Millisecond, 10*time.Second }))
 	friend, talker := w.admin(), w.admin()
 	var pings atomic.Int32
 	friend.ws.SetPingHandler(func(string) error { pings.Add(1); return nil }) // no pong
@@ -43,9 +43,7 @@ func TestSilence(t *testing.T) {
 // A client that does not log in in time, or has too many failed logins, loses its connection.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limited(func(l *Limits) {
-		l.LoginTime, l.Logins = time.Second, 3
-	}))
+	w := newWorld(t, limited(func(l *Limits) { l.Logins = 3 }))
 	guesser := w.raw(w.modelPath())
 	for range 3 {
 		reply := guesser.call("Admin", 3, "Login",
@@ -55,11 +53,13 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	guesser.ended()
+	eventually(t, "a stranger still takes up room", func() bool { return w.server.limiter.count() == 0 })
+	w = newWorld(t, limited(func(l *Limits) { l.LoginTime = time.Second }))
 	silent := w.raw(w.modelPath())
 	if code := silent.ended(); code != websocket.ClosePolicyViolation {
 		t.Errorf("a stranger's connection ends with code %d", code)
 	}
-	eventually(t, "strangers still take up room", func() bool { return w.server.limiter.count() == 0 })
+	eventually(t, "a silent stranger still takes up room", func() bool { return w.server.limiter.count() == 0 })
 }
 
 // More idle strangers than the limit keep neither users nor agents out: the oldest of them

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -43,7 +43,7 @@ func (w *world) postSized(ctx context.Context, user string, body io.Reader, size
 		request.Header.Set("Expect", "100-continue")
 	}
 	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true,
-		ExpectContinueTimeout: time.Minute}}
+		ExpectContinueTimeout: verify.Patience}}
 	response, err := hc.Do(request)
 	if err != nil {
 		return nil, answer, err

@@ -16,6 +16,7 @@ import (
 	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -311,7 +312,7 @@ func TestLostRights(t *testing.T) {
 		if code := raw.ended(); code != params.CloseRevoked {
 			t.Errorf("%s: the connection ends with code %d", user, code)
 		}
-		w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		w.ok(log.SetReadDeadline(time.Now().Add(verify.Patience)))
 		var line debuglog.Message
 		for err == nil {
 			err = log.ReadJSON(&line)

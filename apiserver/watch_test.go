@@ -14,6 +14,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -190,7 +191,7 @@ func TestLimitOfAMembersWatches(t *testing.T) {
 // eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(verify.Patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s\n%s", what, strings.Join(running(), "\n\n"))

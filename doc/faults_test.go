@@ -72,7 +72,7 @@ func (f fault) plant() ([]byte, error) {
 
 // faultBound is how long a test may run with a fault. If the fault makes it hang, the timeout
 // counts as detection.
-const faultBound = 3 * time.Minute
+const faultBound = verify.Patience + time.Minute
 
 // survives runs the fault's test with the fault in place, and returns an error unless the test
 // runs and fails.

@@ -59,7 +59,7 @@ func TestOutcomesOfUsersCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for script, want := range map[string]string{
 		"true":                     "0, <nil>",

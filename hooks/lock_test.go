@@ -21,7 +21,7 @@ func TestLockMachine(t *testing.T) {
 	for range holders {
 		all.Go(func() {
 			for range times {
-				ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				lock, err := LockMachine(ctx, path, "me", func(string) {})
 				cancel()
 				if err != nil {
@@ -60,7 +60,7 @@ func TestLockMachineCancelled(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		lock, err := LockMachine(ctx, path, "me", func(string) {})
 		if err == nil {

@@ -31,7 +31,7 @@ func TestBackgroundChildLivesOn(t *testing.T) {
 	})
 	cmd, events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "cmd")),
 		newFIFO(t, filepath.Join(r.params.CharmDir, "events")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
-	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	await := func(line string) {
 		t.Helper()
@@ -93,7 +93,7 @@ func TestOneHookAtATime(t *testing.T) {
 	if got := events.next(); got != "in" {
 		t.Fatalf("got %q", got)
 	}
-	bound, done := context.WithTimeout(context.Background(), eventTimeout)
+	bound, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	waits := func() {
 		t.Helper()

@@ -19,7 +19,7 @@ func (r *rig) reboots(script string) (*Context, error) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return hctx, r.runner.Run(ctx, hctx, r.record)
 }

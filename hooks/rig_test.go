@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"juju/doc/verify"
 )
 
-// eventTimeout is how long a test waits for something that must happen.
-const eventTimeout = 3 * time.Minute
+const patience = verify.Patience
 
 // A rig is a unit with a charm, and what its hooks have done.
 type rig struct {
@@ -137,7 +138,7 @@ func processes(group int) (found []string) {
 // run runs a hook to its end.
 func (r *rig) run(info Info) (*Context, error) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return r.runWith(ctx, info)
 }
@@ -194,7 +195,7 @@ func newFIFO(t *testing.T, path string) *fifo {
 // next waits for the next line.
 func (f *fifo) next() string {
 	f.t.Helper()
-	f.file.SetReadDeadline(time.Now().Add(eventTimeout))
+	f.file.SetReadDeadline(time.Now().Add(patience))
 	line, err := f.lines.ReadString('\n')
 	if err != nil {
 		f.t.Fatalf("the hook did not say anything: %v", err)
@@ -233,7 +234,7 @@ func awaitEnd(t *testing.T, pid int) {
 	}
 	defer unix.Close(fd)
 	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(eventTimeout.Milliseconds()))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
 		if n == 0 && err == nil {
 			t.Fatalf("process %d is still there", pid)
 		}

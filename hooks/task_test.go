@@ -17,7 +17,7 @@ import (
 // task runs a task to its end.
 func (r *rig) task(task Task) (entity.TaskOutcome, error) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return r.taskWith(ctx, task)
 }
@@ -207,7 +207,7 @@ func TestTasksAndTheMachineLock(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		if !test.waits {
 			cancel()
-			ctx, cancel = context.WithTimeout(context.Background(), eventTimeout)
+			ctx, cancel = context.WithTimeout(context.Background(), patience)
 		}
 		_, err = r.taskWith(ctx, test.task)
 		cancel()

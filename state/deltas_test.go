@@ -17,6 +17,7 @@ import (
 	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -411,7 +412,7 @@ func TestDeltasAddUpToTheStatus(t *testing.T) {
 	if wrong := differences(deltaFacts(wanted), statusFacts(status)); len(wrong) > 0 {
 		t.Errorf("deltas do not say what the status says:\n%s", strings.Join(wrong, "\n"))
 	}
-	soon, end := context.WithTimeout(t.Context(), time.Minute)
+	soon, end := context.WithTimeout(t.Context(), verify.Patience)
 	defer end()
 	for i, f := range followers {
 		f.await(soon, wanted)

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -20,10 +21,12 @@ import (
 	"juju/state/statetest"
 )
 
-// forcedWorld returns a world whose clock the test advances with later.
+// forcedWorld returns a world whose clock the test advances with later; else it advances a millisecond with each look at
+// it, however long the test takes.
 func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
 	var ahead atomic.Int64
-	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	began := time.Now()
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: func() time.Time { return began.Add(time.Duration(ahead.Add(int64(time.Millisecond)))) }})
 	return &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}, func(d time.Duration) { ahead.Add(int64(d)) }
 }
 
@@ -393,7 +396,7 @@ func TestSteadyCleanupsHoldUpNothing(t *testing.T) {
 		_, doc := another()
 		return c.Insert(doc)
 	}))
-	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	ctx, cancel := context.WithTimeout(w.ctx, verify.Patience)
 	defer cancel()
 	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {
 		for _, op := range ops {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -57,9 +56,6 @@ func TestVictim(t *testing.T) {
 	s.close()
 }
 
-// killTimeout is far more than a victim needs.
-const killTimeout = time.Minute
-
 // Like TestCutConnection, with the store on disk and in another process. That
 // process is killed, and leaves nothing but its files.
 func TestKilledProcess(t *testing.T) {
@@ -91,7 +87,7 @@ func TestKilledProcess(t *testing.T) {
 func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	m, dir := mutators[which], t.TempDir()
 	st.write(t, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	victim := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestVictim$")
 	victim.Env = append(os.Environ(), victimOf+"="+dir,

@@ -16,6 +16,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -378,7 +379,7 @@ func (e *election) check() {
 			e.t.Errorf("the run has no %s, so it shows little", what)
 		}
 	}
-	if result := porcupine.CheckOperationsTimeout(theRegister, e.history, time.Minute); result != porcupine.Ok {
+	if result := porcupine.CheckOperationsTimeout(theRegister, e.history, verify.Patience); result != porcupine.Ok {
 		e.t.Errorf("the history is not linearizable: %s", result)
 	}
 }

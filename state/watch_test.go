@@ -9,14 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// patience bounds the wait for an event that must come.
-const patience = 2 * time.Minute
 
 func next[T any](t *testing.T, events <-chan T) T {
 	t.Helper()
@@ -26,7 +24,7 @@ func next[T any](t *testing.T, events <-chan T) T {
 			t.Fatal("the watch ended")
 		}
 		return e
-	case <-time.After(patience):
+	case <-time.After(verify.Patience):
 		t.Fatal("no event")
 	}
 	panic("unreachable")
@@ -202,7 +200,7 @@ func TestWatchesMissNothing(t *testing.T) {
 			}
 			return maps.Equal(truth, view)
 		}
-		deadline := time.After(patience)
+		deadline := time.After(verify.Patience)
 		for {
 			select {
 			case ids := <-events:
@@ -278,7 +276,7 @@ func ended[T any](t *testing.T, events <-chan T) {
 			if !ok {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(verify.Patience):
 			t.Fatal("the watch did not end")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -269,7 +270,7 @@ func TestEveryWatchConverges(t *testing.T) {
 	}
 	actors.Wait()
 	// From here on nothing changes.
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(verify.Patience)
 	kinds := map[string]int{}
 	for _, v := range views {
 		for pause := time.Millisecond; !v.right() && time.Now().Before(deadline); pause = min(2*pause, 100*time.Millisecond) {

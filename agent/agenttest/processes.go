@@ -15,6 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/host/process"
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -86,7 +87,7 @@ func unless(what, err error) error {
 func (p *Processes) Burn(root string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for range 1000 {
+	for end := time.Now().Add(verify.Patience); time.Now().Before(end); {
 		links, err := filepath.Glob("/proc/[0-9]*/cwd")
 		if err != nil {
 			return err

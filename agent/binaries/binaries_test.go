@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 			select {}
 		}
 	case "work": // and print when the alarm goes off
-		d := New(rest, Options{Bound: time.Minute})
+		d := New(rest, Options{Bound: verify.Patience})
 		if err = d.Enter("jujud", true); err == nil {
 			err = d.Confirm()
 		}

@@ -344,7 +344,7 @@ func (p *player) end() {
 		p.ok(err)
 		p.ok(svc.Destroy(p.ctx, entity.Destruction{Storage: true}))
 	}
-	if !p.await(2*patience, func() bool {
+	if !p.await(patience, func() bool {
 		p.resolve()
 		return len(p.checker.Units()) == 0
 	}) {

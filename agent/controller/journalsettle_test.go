@@ -13,7 +13,7 @@ import (
 func (p *player) settle() {
 	p.Helper()
 	var missing []journaltest.Violation
-	if p.await(2*patience, func() bool {
+	if p.await(patience, func() bool {
 		m := p.resolve()
 		all, err := p.st.StorageStatus(p.ctx)
 		p.ok(err)

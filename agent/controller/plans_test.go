@@ -430,7 +430,7 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 // await waits until what was planned has happened. It returns the hooks that have run, and what is still wrong.
 func (p *foreseer) await(plan *entity.Plan, before []string) (ran []entity.PlannedHook, wrong string) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience/3)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	events, err := p.st.Watches().Status(ctx)
 	p.ok(err)
@@ -451,7 +451,7 @@ func (p *foreseer) await(plan *entity.Plan, before []string) (ran []entity.Plann
 func (p *foreseer) awaitEnd(plan *entity.Plan, before []string) (ran []entity.PlannedHook, wrong string) {
 	p.Helper()
 	p.ended = true
-	ctx, cancel := context.WithTimeout(p.ctx, patience/3)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	events, err := p.c.ctrl.WatchUnfinishedModels(ctx)
 	p.ok(err)

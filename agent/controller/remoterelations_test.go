@@ -150,6 +150,7 @@ func (w *acrossWorld) agents(st *state.State) error {
 // until lets the agents act after each change, until it holds.
 func (w *acrossWorld) until(what string, holds func() bool, with ...*state.State) {
 	w.Helper()
+	timeout := time.After(patience)
 	for {
 		for _, st := range with {
 			if err := w.agents(st); err != nil && entity.KindOf(err) == "" && !errors.Is(err, entity.NotFound) {
@@ -161,7 +162,7 @@ func (w *acrossWorld) until(what string, holds func() bool, with ...*state.State
 		}
 		select {
 		case <-w.changes:
-		case <-w.ctx.Done():
+		case <-timeout:
 			w.Fatalf("it never happened: %s", what)
 		}
 	}
@@ -194,11 +195,7 @@ func (w *acrossWorld) sees(st *state.State, service string) bool {
 
 // emptyAcrossWorld returns a world without models.
 func emptyAcrossWorld(t *testing.T) *acrossWorld {
-	bound := 2 * time.Minute
-	if soaks() {
-		bound = 20 * time.Minute
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	w := &acrossWorld{T: t, ctx: ctx, cancel: cancel, changes: make(chan struct{}, 1), fails: func() error { return nil }}
 	w.ctrl, _ = statetest.Controller(t)

@@ -18,10 +18,6 @@ import (
 	"juju/state/entity"
 )
 
-// settled bounds how long a wait for many things may go without progress. Hundreds of agents on
-// a busy machine need time, but need not finish each within the same time.
-const settled = 4 * time.Minute
-
 // A teller can be waited for, and can report what may explain a lack of progress.
 type teller interface {
 	fmt.Stringer
@@ -29,13 +25,14 @@ type teller interface {
 }
 
 // settle waits until missing returns "" for all. It checks when something may have changed, and
-// fails with what is missing when there was no progress for too long. look runs before each
+// fails with what is missing when there was no progress for too long: hundreds of agents on a busy
+// machine need not all be done within one wait. look runs before each
 // check, and reads what missing needs.
 func settle[T teller](s *system, what string, all []T, look func() error, missing func(T) string) {
 	s.Helper()
 	began := time.Now()
 	changes := s.cloud.Watch(s.ctx) // the provisioners list instances all the time
-	stall := time.NewTimer(settled)
+	stall := time.NewTimer(patience)
 	defer stall.Stop()
 	left := slices.Clone(all)
 	var last []string
@@ -63,7 +60,7 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 			return lack == ""
 		})
 		if len(left) < before {
-			stall.Reset(settled)
+			stall.Reset(patience)
 		}
 		// Checking must not become most of the work.
 		select {

@@ -15,6 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/agenttest"
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/provider/local"
@@ -23,8 +24,7 @@ import (
 	"juju/state/statetest"
 )
 
-// patience bounds every wait.
-const patience = 3 * time.Minute
+const patience = verify.Patience
 
 // builtDir is the directory of the binaries that tests run as processes.
 var builtDir string

@@ -107,7 +107,7 @@ func play(t *testing.T, ctx context.Context, text string, b Bound, accept func(n
 	return lines, err
 }
 
-var plenty = Bound{time.Minute, 1 << 20}
+var plenty = Bound{verify.Patience, 1 << 20}
 
 // A command can read and write nothing on the controller's host, run nothing there and connect to nothing from there.
 func TestNothingIsInReach(t *testing.T) {
@@ -164,7 +164,7 @@ func TestACommandConnects(t *testing.T) {
 func TestACommandIsStopped(t *testing.T) {
 	needLandlock(t)
 	for _, text := range []string{"spam", "line"} {
-		lines, err := play(t, t.Context(), text, Bound{time.Minute, 1000}, nil)
+		lines, err := play(t, t.Context(), text, Bound{verify.Patience, 1000}, nil)
 		if size := len(strings.Join(lines, "\n")); !errors.Is(err, errTooMuch) || size > 1000 {
 			t.Errorf("%s: %v after %d bytes", text, err, size)
 		}

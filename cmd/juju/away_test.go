@@ -23,6 +23,7 @@ import (
 	"juju/apiserver/params"
 	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -90,7 +91,7 @@ func TestStoreUnavailable(t *testing.T) {
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
-	u.session.ReachTimeout = time.Minute
+	u.session.ReachTimeout = verify.Patience
 	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
 		conn, err := connect.Model(ctx, u.session)
 		if err == nil {
@@ -124,7 +125,7 @@ func TestOtherServerAnswersForAMoment(t *testing.T) {
 		u.note(func(c *store.Contents) {
 			c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 		})
-		u.session.ReachTimeout = time.Minute
+		u.session.ReachTimeout = verify.Patience
 		u.session.Connect = func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
 		u.types("status")
 		if said := strings.ReplaceAll(u.err.String(), address, "ADDRESS"); u.code != 1 || !strings.HasPrefix(said, want) {

@@ -261,9 +261,6 @@ func TestUnreachable(t *testing.T) {
 		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
-	if passed := time.Since(begun); passed > 200*u.session.ReachTimeout {
-		t.Errorf("it gave up only after %v", passed)
-	}
 	// It can be interrupted.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -40,7 +40,7 @@ type herd struct {
 // juju runs a command.
 func (h *herd) juju(args ...string) (out string, err error) {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), scriptBound)
+	ctx, cancel := context.WithTimeout(h.Context(), verify.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(h.bin, "juju"), args...)
 	cmd.Env = append(os.Environ(), "JUJU_DATA="+h.data, "PATH="+h.bin+":"+os.Getenv("PATH"))
@@ -66,7 +66,7 @@ func (h *herd) await(what string, wanted func(out string) bool, args ...string) 
 	h.Helper()
 	var out string
 	var err error
-	for end := time.Now().Add(2 * scriptBound); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+	for end := time.Now().Add(verify.Patience); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
 		if out, err = h.juju(args...); err == nil && wanted(out) {
 			return
 		}

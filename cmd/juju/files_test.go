@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/doc/verify"
 )
 
 // A path to anything but a regular file is refused at once: no command waits for a pipe, or
@@ -49,7 +50,7 @@ func TestNotARegularFile(t *testing.T) {
 			}()
 			select {
 			case <-done:
-			case <-time.After(time.Minute): // a bound on a failure, no measure of time
+			case <-time.After(verify.Patience):
 				t.Fatalf("juju %s hangs", strings.Join(test.args, " "))
 			}
 			want := "ERROR " + test.doing + ": open " + path + ": is " + what + ", not a file\n"

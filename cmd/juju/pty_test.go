@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/ssh"
+	"juju/doc/verify"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -74,7 +75,7 @@ func onTerminal(cmd *exec.Cmd, typed string) (shown string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(verify.Patience, func() { _ = cmd.Process.Kill() }).Stop()
 	_, err = io.WriteString(terminal, typed)
 	var got bytes.Buffer
 	_, _ = io.Copy(&got, terminal) // until the last process has left it, which is an error

@@ -80,9 +80,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptBound is how long a script waits for a condition.
-const scriptBound = verify.Patience
-
 // TestLanding runs the few stories of `make test`.
 func TestLanding(t *testing.T) {
 	runSystem(t, func(*testscript.Env) {}, "landing")
@@ -244,7 +241,7 @@ func explain(t testscript.T, bin, data string) {
 	if one, ok := t.(interface{ Failed() bool }); !ok || !one.Failed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), scriptBound)
+	ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 	defer cancel()
 	for _, args := range [][]string{{"status"}, {"status", "-m", "controller"}, {"debug-log", "--no-tail", "-n", "40"},
 		{"debug-log", "--no-tail", "-n", "80", "-m", "controller"}} {
@@ -267,7 +264,7 @@ func sweep(t testing.TB, bin, data string) {
 		t.Error(err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), scriptBound)
+	ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 	defer cancel()
 	for _, name := range contents.Names() {
 		cmd := exec.CommandContext(ctx, filepath.Join(bin, "juju"), "destroy-environment", name, "-y", "-q")
@@ -344,7 +341,7 @@ func eventually(ts *testscript.TestScript, what string, holds func() bool) {
 
 // eventuallyOr is eventually; if it gives up, it says why.
 func eventuallyOr(ts *testscript.TestScript, what string, holds func() bool, why func() string) {
-	for end := time.Now().Add(scriptBound); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(verify.Patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("gave up waiting: %s\n%s", what, why())
 		}
@@ -406,7 +403,7 @@ func fetch(ts *testscript.TestScript, name string, send func(*http.Client, strin
 	if len(unit.Ports) != 1 {
 		ts.Fatalf("unit %s has ports %q open", name, unit.Ports)
 	}
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: verify.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := send(&client, "http://"+unit.Address+":"+strings.TrimSuffix(unit.Ports[0], "/tcp")+"/")
 	if err != nil {
 		return "", err

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 func TestMain(m *testing.M) {
@@ -144,7 +146,7 @@ func TestNonsense(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(time.Minute))
+		conn.SetDeadline(time.Now().Add(verify.Patience))
 		if _, err := conn.Write([]byte(test.sent)); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 
 func keeperConfig(dir, controller string) KeeperConfig {
 	return KeeperConfig{
-		Dir: dir, Controller: controller, Bound: 10 * time.Second,
+		Dir: dir, Controller: controller, Bound: verify.Patience,
 		Jujud:  Command{Path: os.Args[0], Args: []string{dir}, Env: []string{roleVariable + "=jujud"}},
 		Keeper: Command{Path: os.Args[0], Args: []string{dir, controller}, Env: []string{roleVariable + "=keeper"}},
 	}
@@ -132,7 +132,7 @@ func TestARestartedControllerMayBeSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The keeper finds the running controller, however short its timeout.
-	if _, err := process.Start(t.Context(), config.spec(dir, "controller", config.Jujud, time.Minute)); err != nil {
+	if _, err := process.Start(t.Context(), config.spec(dir, "controller", config.Jujud, verify.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	h.hear("jujud")

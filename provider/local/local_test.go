@@ -129,7 +129,7 @@ func TestStopEndsEverything(t *testing.T) {
 	heard := []string{}
 	for range 2 {
 		b := make([]byte, 4096)
-		h.conn.SetReadDeadline(time.Now().Add(time.Minute))
+		h.conn.SetReadDeadline(time.Now().Add(verify.Patience))
 		n, err := h.conn.Read(b)
 		if err != nil {
 			t.Fatal(err)

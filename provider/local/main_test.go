@@ -20,6 +20,7 @@ import (
 
 	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 )
@@ -249,7 +250,7 @@ func params(machine string) provider.StartParams {
 // hear waits for the next report, which must be what, and returns the pid of its process.
 func (h *host) hear(what string) int {
 	h.t.Helper()
-	h.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	h.conn.SetReadDeadline(time.Now().Add(verify.Patience))
 	b := make([]byte, 4096)
 	n, err := h.conn.Read(b)
 	if err != nil {
@@ -326,7 +327,7 @@ func (h *host) supervise(c *Cloud) (stop func()) {
 			if !errors.Is(err, context.Canceled) {
 				h.t.Errorf("supervising: %v", err)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			h.t.Error("still supervising")
 		}
 	}

@@ -46,7 +46,6 @@ func TestConformance(t *testing.T) {
 			Agents:     func(t *testing.T) []string { return agents(t, c) },
 			Otherwise:  otherwise,
 			Tools:      tools(),
-			Timeout:    timeout,
 		}
 	})
 }

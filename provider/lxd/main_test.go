@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/canonical/lxd/shared/api"
 	"github.com/google/uuid"
@@ -33,7 +32,6 @@ import (
 const (
 	socketVariable = "JUJU_LXD"
 	needVariable   = "JUJU_NEED_LXD"
-	timeout        = 4 * time.Minute // of one test, on a busy host
 )
 
 var project = fmt.Sprintf("juju-test-%d", os.Getpid())
@@ -93,7 +91,7 @@ func tiny(t *testing.T, change func(*Config)) *Cloud {
 	path := socket(t)
 	makeOnce.Do(func() {
 		made = true
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 		defer cancel()
 		makeErr = makeProject(ctx, path)
 	})
@@ -114,7 +112,7 @@ func newCloud(t *testing.T, config Config) *Cloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 		defer cancel()
 		if left, err := c.find(ctx, ""); len(left) > 0 || err != nil {
 			t.Errorf("left are %d containers (%v)", len(left), err)
@@ -177,7 +175,7 @@ func environOf(t *testing.T, c *Cloud) *environ {
 // within returns a context for one test.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/canonical/lxd/shared/api"
 	"github.com/google/uuid"
 
+	"juju/doc/verify"
 	"juju/provider"
 	"juju/state/constraints"
 )
@@ -116,7 +117,7 @@ func TestAMachineOfDebian(t *testing.T) {
 	t.Logf("an address after %v", time.Since(begin).Round(100*time.Millisecond))
 	in := func(what, script string) {
 		t.Helper()
-		if _, err := c.exec(ctx, inst.ID, "timeout", "150", "bash", "-c", script); err != nil {
+		if _, err := c.exec(ctx, inst.ID, "timeout", fmt.Sprint(verify.Patience.Seconds()), "bash", "-c", script); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"juju/doc/verify"
 	"juju/provider"
 )
 
@@ -34,8 +34,6 @@ type Harness struct {
 	Otherwise []string
 	// Tools are the agent binaries to start instances with, if the cloud needs any.
 	Tools map[string]provider.Tools
-	// Timeout limits each test; the default is 20 s.
-	Timeout time.Duration
 }
 
 // cases are the tests of every cloud. Each sentence is a row of doc/providers.md.
@@ -87,10 +85,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 			if why := h.Profile.Skips[c.name]; why != "" {
 				t.Skip(why)
 			}
-			if h.Timeout == 0 {
-				h.Timeout = 20 * time.Second
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), h.Timeout)
+			ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 			defer cancel()
 			w := &world{Harness: h, ctx: ctx}
 			w.a = w.open(t, ModelA)

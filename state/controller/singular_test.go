@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -84,7 +85,7 @@ func TestAwaitSingularEndsWithTheRelease(t *testing.T) {
 	a, b := w.node(time.Now()), w.node(time.Now())
 	_, err := a.ClaimSingular(w.ctx, "0", 5*time.Minute)
 	w.ok(err)
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, verify.Patience)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- b.AwaitSingular(ctx) }()

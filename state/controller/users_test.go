@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -342,7 +343,7 @@ func TestWatchRights(t *testing.T) {
 		t.Helper()
 		select {
 		case <-ch:
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			t.Fatal("no event")
 		}
 	}

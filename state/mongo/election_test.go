@@ -14,6 +14,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -133,7 +134,7 @@ func (b *bank) work(t *testing.T, workers int) (stop func()) {
 // progress waits until this many more transfers have succeeded.
 func (b *bank) progress(t *testing.T, more int64) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(verify.Patience)
 	for goal := b.done.Load() + more; b.done.Load() < goal; time.Sleep(time.Millisecond) {
 		if t.Failed() || time.Now().After(deadline) {
 			t.Fatalf("no progress: %d of %d transfers", b.done.Load(), goal)
@@ -193,7 +194,7 @@ func stepDowns(t *testing.T, set *mongotest.Set, steps []string, fates []mongote
 		fate.After = 1 + rand.IntN(10)
 		select {
 		case <-set.Fail(fate):
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			t.Fatal("the writers have stopped")
 		}
 		b.progress(t, 20)
@@ -301,7 +302,7 @@ func TestATailGoesOn(t *testing.T) {
 		select {
 		case <-sub.Wake():
 			sub.Take()
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			t.Fatalf("the tail reports nothing %s", what)
 		}
 	}

@@ -18,14 +18,12 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent/host/process"
+	"juju/doc/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/worker"
 )
-
-// patience is how long a test waits for something.
-const patience = 2 * time.Minute
 
 // A controller has the tasks of machine 3.
 type controller struct {
@@ -70,7 +68,7 @@ func (c *controller) add(id, command string) {
 // await waits until a task has this status, and returns it.
 func (c *controller) await(id string, status entity.TaskStatus) entity.Task {
 	c.t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(verify.Patience)
 	for {
 		c.mu.Lock()
 		task, changed := *c.task(id), c.changed
@@ -147,7 +145,7 @@ func start(t *testing.T, c *controller, root string) (stop func()) {
 			if !errors.Is(err, told) {
 				t.Errorf("it ends with %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(verify.Patience):
 			t.Error("it does not end")
 		}
 	})
@@ -186,7 +184,7 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer begun.Close()
-	begun.SetReadDeadline(time.Now().Add(patience))
+	begun.SetReadDeadline(time.Now().Add(verify.Patience))
 	c.add("2", "echo half; echo x >begun; exec sleep 1000")
 	if _, err := begun.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
@@ -238,7 +236,7 @@ func TestJujuRunWithoutAContext(t *testing.T) {
 	if err := os.Symlink(hookTool, link); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, link, "--no-context", "cat; pwd; echo ${JUJU_UNIT_NAME-none}; exit 5")
 	cmd.Stdin = strings.NewReader("typed\n")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"juju/agent/host/process"
+	"juju/doc/verify"
 	"juju/hooks"
 	"juju/worker/uniter/localstate"
 )
@@ -26,7 +27,7 @@ func (r *rig) jujuRun(args ...string) *exec.Cmd {
 	if err := os.Symlink(r.dir, filepath.Join(agents, "unit-web-0")); err != nil && !os.IsExist(err) {
 		r.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), verify.Patience)
 	r.t.Cleanup(cancel)
 	return exec.CommandContext(ctx, filepath.Join(r.dir, "tools", "juju-run"), args...)
 }

@@ -18,12 +18,10 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/doc/verify"
 	"juju/hooks"
 	"juju/state/entity"
 )
-
-// patience is how long a test waits for something.
-const patience = 2 * time.Minute
 
 func (a archive) open() io.ReadCloser { return io.NopCloser(bytes.NewReader(a.content)) }
 
@@ -148,7 +146,7 @@ func (r *rig) end() error {
 		r.cancel(nil)
 		r.cancel = nil
 		return err
-	case <-time.After(patience):
+	case <-time.After(verify.Patience):
 		r.t.Fatalf("the agent doesn't end; statuses:\n%s", strings.Join(r.c.statuses, "\n"))
 		return nil
 	}
@@ -166,7 +164,7 @@ func (c *controller) await(t testing.TB, what string, holds func() bool) {
 		defer c.mu.Unlock()
 		c.watchers = slices.DeleteFunc(c.watchers, func(w chan struct{}) bool { return w == wake })
 	}()
-	timeout := time.After(patience)
+	timeout := time.After(verify.Patience)
 	for {
 		c.mu.Lock()
 		ok, seen := holds(), strings.Join(c.statuses, "\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 	"juju/worker"
 )
@@ -90,7 +91,7 @@ func TestForceEndsAHookThatAStoppingAgentWaitsFor(t *testing.T) {
 // awaitFile waits until a hook has made a file.
 func (r *rig) awaitFile(name string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(verify.Patience); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
 			return
 		}

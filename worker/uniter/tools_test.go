@@ -9,6 +9,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/doc/verify"
 	"juju/hooks/hooktools"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -152,7 +153,7 @@ func TestProxiesOfTheModelReachHooks(t *testing.T) {
 	for got := ""; got != "http://third"; {
 		select {
 		case got = <-told:
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			t.Fatal("the agent was not told of the change")
 		}
 	}

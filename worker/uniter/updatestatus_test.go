@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/doc/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
@@ -120,7 +121,7 @@ func TestUnreadableHooksDoNotKeepAUnit(t *testing.T) {
 	work := New(Config{API: c, Leadership: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
 		return h.host(), nil
 	}})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	if err := work(ctx); !errors.Is(err, worker.ErrTerminateAgent) || c.unit.Life != entity.Dead {
 		t.Errorf("the unit is %s, its agent ended with %v", c.unit.Life, err)

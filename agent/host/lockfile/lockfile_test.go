@@ -9,11 +9,9 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
-)
 
-// patience bounds waits that end long before.
-const patience = 3 * time.Minute
+	"juju/doc/verify"
+)
 
 // Many want the lock: each gets it, one at a time, with a FIFO and without.
 func TestTake(t *testing.T) {
@@ -25,7 +23,7 @@ func TestTake(t *testing.T) {
 			if fifo != "" {
 				fifo = filepath.Join(dir, fifo)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 			defer cancel()
 			var inside sync.Mutex // fails to be free if two are inside
 			var all sync.WaitGroup

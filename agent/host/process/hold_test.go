@@ -129,7 +129,7 @@ func TestChildrenDontInheritTheHold(t *testing.T) {
 	s := newStage(t)
 	mother := s.start("mother")
 	s.kill(mother)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	if err := WaitEnd(ctx, s.dir); err != nil {
 		t.Errorf("its end is not seen while its children live: %v", err)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 // The tests run this binary again, in one of the roles below, as the processes under test.
@@ -148,7 +150,7 @@ func journal(dir string) {
 		}
 		// A process that is being killed has closed its files and runs no more code, but the
 		// kernel may need a moment to remove it.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 		for pause := newPause(time.Millisecond, 10*time.Millisecond); before.Alive(); {
 			if pause.wait(ctx) != nil {
 				os.WriteFile(filepath.Join(dir, "double"), []byte(line), 0o600)
@@ -218,7 +220,7 @@ func (s *stage) ear() string { return s.conn.LocalAddr().String() }
 
 func (s *stage) spec(role string) Spec {
 	return Spec{
-		Dir: s.dir, Path: os.Args[0], Args: []string{s.dir}, Bound: time.Minute,
+		Dir: s.dir, Path: os.Args[0], Args: []string{s.dir}, Bound: verify.Patience,
 		Env: []string{roleVariable + "=" + role, notifyVariable + "=" + s.ear()},
 	}
 }
@@ -240,7 +242,7 @@ func (s *stage) start(role string) Identity {
 // hear returns the process of the next event, which must be what.
 func (s *stage) hear(what string) Identity {
 	s.t.Helper()
-	s.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	s.conn.SetReadDeadline(time.Now().Add(verify.Patience))
 	b := make([]byte, 4096)
 	n, err := s.conn.Read(b)
 	if err != nil {
@@ -276,7 +278,7 @@ func (s *stage) supervise(role string) (stop, wait func() error) {
 		case err := <-done:
 			done <- err
 			return err
-		case <-time.After(time.Minute):
+		case <-time.After(verify.Patience):
 			return errors.New("still supervising")
 		}
 	}
@@ -290,7 +292,7 @@ func (s *stage) supervise(role string) (stop, wait func() error) {
 func (s *stage) gone(id Identity) {
 	s.t.Helper()
 	pause := newPause(time.Millisecond, 20*time.Millisecond)
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), verify.Patience)
 	defer cancel()
 	for id.Alive() {
 		if pause.wait(ctx) != nil {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"juju/doc/verify"
 )
 
 func TestStartAndStop(t *testing.T) {
@@ -215,7 +217,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	// Stop returns once the process has ended. The goroutine that reaps it, and closes its
 	// pidfd, may run a moment later.
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
-	for deadline := time.Now().Add(time.Minute); count() > before || zombies() > 0; {
+	for deadline := time.Now().Add(verify.Patience); count() > before || zombies() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d descriptors before, %d after, %d zombies", before, count(), zombies())
 		}

@@ -60,7 +60,7 @@ func (s *stage) hear2(one, two string) (first, second Identity) {
 	s.t.Helper()
 	got := map[string]Identity{}
 	b := make([]byte, 4096)
-	s.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	s.conn.SetReadDeadline(time.Now().Add(verify.Patience))
 	for range 2 {
 		n, err := s.conn.Read(b)
 		if err != nil {
@@ -124,7 +124,7 @@ func TestEndMarked(t *testing.T) {
 	mother := s.start("mother")
 	var all []Identity
 	for range 4 {
-		s.conn.SetReadDeadline(time.Now().Add(time.Minute))
+		s.conn.SetReadDeadline(time.Now().Add(verify.Patience))
 		b := make([]byte, 4096)
 		n, err := s.conn.Read(b)
 		if err != nil {
@@ -211,7 +211,7 @@ func TestEndMarkedOfOtherUsers(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(verify.Patience):
 		t.Error("the daemon of another user is still there")
 	}
 }

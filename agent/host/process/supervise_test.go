@@ -37,7 +37,7 @@ func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 	if n := s.onlyOne(); n != kills+1 {
 		t.Errorf("%d processes ran, want %d", n, kills+1)
 	}
-	if how, ago := Killed(s.dir); !strings.HasPrefix(how, "it was killed (SIGKILL) at ") || ago > time.Minute {
+	if how, ago := Killed(s.dir); !strings.HasPrefix(how, "it was killed (SIGKILL) at ") || ago > verify.Patience {
 		t.Errorf("the last one ended thus: %q, %v ago", how, ago)
 	}
 	noteKill(s.dir, true, true)

@@ -17,11 +17,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"juju/doc/verify"
 )
 
 // An sshd is a real OpenSSH server on this host, for the user who runs the tests.
@@ -176,7 +177,7 @@ func (s *sshd) dial(keys Keys) *Conn {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"juju/doc/verify"
 	"juju/state/entity"
 )
 
@@ -62,7 +63,7 @@ func TestConnectingWithAKey(t *testing.T) {
 			if c.Address != "127.0.0.1" {
 				t.Errorf("its address is %s", c.Address)
 			}
-			if out, err := c.run(within(t), time.Minute, "printf %s "+quoted("it's")); out != "it's" || err != nil {
+			if out, err := c.run(within(t), verify.Patience, "printf %s "+quoted("it's")); out != "it's" || err != nil {
 				t.Errorf("it prints %q (%v)", out, err)
 			}
 		})
@@ -191,7 +192,7 @@ exec "$@"`,
 	if err := os.WriteFile(dir+"/may", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := s.dial(s.keys()).run(within(t), time.Minute, "echo root"); out != "root\n" || err != nil {
+	if out, err := s.dial(s.keys()).run(within(t), verify.Patience, "echo root"); out != "root\n" || err != nil {
 		t.Errorf("it prints %q (%v)", out, err)
 	}
 }
@@ -200,7 +201,7 @@ exec "$@"`,
 func TestProbingAHost(t *testing.T) {
 	s := newSSHD(t)
 	c := s.dial(s.keys())
-	out, err := c.run(within(t), time.Minute, probe)
+	out, err := c.run(within(t), verify.Patience, probe)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"juju/doc/verify"
 )
 
 // Fakes of the hook tools that the charms use. They keep their data in $STATE and $WORLD, and
@@ -162,7 +163,7 @@ func (u *unit) related(id string, members ...string) {
 // with an output that the hook must not leave open.
 func (u *unit) try(hook string, env ...string) error {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(u.charm(), "hooks", hook))
 	cmd.Dir = u.charm()
@@ -176,7 +177,7 @@ func (u *unit) try(hook string, env ...string) error {
 		"STATE=" + filepath.Join(u.dir, "state"),
 		"WORLD=" + u.world,
 	}, env...)
-	cmd.WaitDelay = 5 * time.Second // after that, an output still open is an error
+	cmd.WaitDelay = verify.Patience // after that, an output still open is an error
 	out, err := cmd.CombinedOutput()
 	if cmd.Process != nil {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -227,5 +228,5 @@ func (u *unit) killProgram() {
 	if pid := u.pid(); pid > 0 {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	exec.Command("timeout", "10", "flock", "-s", filepath.Join(u.dir, "service/lock"), "true").Run()
+	exec.Command("timeout", fmt.Sprint(verify.Patience.Seconds()), "flock", "-s", filepath.Join(u.dir, "service/lock"), "true").Run()
 }

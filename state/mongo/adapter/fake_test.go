@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
+	"juju/doc/verify"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/embedded/link"
 	"juju/state/mongo/embedded/wire"
@@ -66,10 +67,8 @@ type peer struct {
 	id int32
 }
 
-const patience = 10 * time.Second
-
 func newPeer(t testing.TB, nc net.Conn) *peer {
-	nc.SetReadDeadline(time.Now().Add(patience))
+	nc.SetReadDeadline(time.Now().Add(verify.Patience))
 	return &peer{t: t, nc: nc, in: bufio.NewReader(nc)}
 }
 

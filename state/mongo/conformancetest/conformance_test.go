@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"gopkg.in/mgo.v2"
@@ -45,7 +44,7 @@ func connect(t testing.TB, server *embedded.Server) *mgo.Session {
 func dial(t testing.TB, info *mgo.DialInfo) *mgo.Session {
 	t.Helper()
 	info.Direct = true
-	info.Timeout = 30 * time.Second
+	info.Timeout = verify.Patience
 	session, err := mgo.DialWithInfo(info)
 	if err != nil {
 		t.Fatalf("cannot connect: %v", err)

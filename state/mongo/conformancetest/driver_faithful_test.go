@@ -12,6 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/mongo"
 	"go.mongodb.org/mongo-driver/mongo/options"
 	"go.mongodb.org/mongo-driver/mongo/writeconcern"
+
+	"juju/doc/verify"
 )
 
 // driveFaithful tests that the server never ignores part of a request: it does what the client
@@ -36,7 +38,7 @@ func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 				t.Fatal(err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); ; {
+		for deadline := time.Now().Add(verify.Patience); ; {
 			n := must[int64](t)(db.Collection("w0").EstimatedDocumentCount(ctx))
 			if n == 10 {
 				break

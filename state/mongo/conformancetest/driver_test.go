@@ -12,6 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 	"go.mongodb.org/mongo-driver/mongo"
 	"go.mongodb.org/mongo-driver/mongo/options"
+
+	"juju/doc/verify"
 )
 
 // TestDriver uses MongoDB's own Go driver as a second, independent client of the embedded store:
@@ -33,7 +35,7 @@ func TestDriver(t *testing.T) {
 		}
 		listener.Close()
 	})
-	bound, done := context.WithTimeout(context.Background(), time.Minute)
+	bound, done := context.WithTimeout(context.Background(), verify.Patience)
 	t.Cleanup(done)
 	client, err := mongo.Connect(bound, options.Client().ApplyURI("mongodb://"+listener.Addr().String()+"/?directConnection=true"))
 	if err != nil {
@@ -237,7 +239,7 @@ func driveTail(t *testing.T, ctx context.Context, db *mongo.Database) {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
 			find := options.Find().SetCursorType(kind)
 			if kind == options.TailableAwait {
-				find.SetMaxAwaitTime(5 * time.Second)
+				find.SetMaxAwaitTime(2 * verify.Patience) // so that only inserts wake it in time
 			}
 			cur := must[*mongo.Cursor](t)(c.Find(ctx, bson.D{}, find))
 			seen := make(chan int, 100)
@@ -255,7 +257,7 @@ func driveTail(t *testing.T, ctx context.Context, db *mongo.Database) {
 				for last < want {
 					select {
 					case last = <-seen:
-					case <-time.After(10 * time.Second):
+					case <-time.After(verify.Patience):
 						t.Fatalf("waited for %d, the last was %d", want, last)
 					}
 				}
@@ -263,12 +265,8 @@ func driveTail(t *testing.T, ctx context.Context, db *mongo.Database) {
 			from := int(must[int64](t)(c.EstimatedDocumentCount(ctx)))
 			receive(from - 1)
 			for i := from; i < from+3; i++ {
-				start := time.Now()
 				insert(i)
 				receive(i)
-				if late := time.Since(start); late > 3*time.Second {
-					t.Errorf("document %d came after %v", i, late)
-				}
 			}
 			stop()
 			<-ended

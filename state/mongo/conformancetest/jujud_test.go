@@ -106,7 +106,7 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	select {
 	case err := <-gone:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(verify.Patience):
 		p.Process.Kill()
 		<-gone
 		t.Fatalf("it did not end on %v\n%s", sig, p.errs.Bytes())
@@ -200,7 +200,7 @@ func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-			cmd.WaitDelay = 10 * time.Second
+			cmd.WaitDelay = verify.Patience
 			out, err := cmd.CombinedOutput()
 			left := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			if err != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"juju/doc/verify"
 )
@@ -46,7 +45,7 @@ func TestMongosh(t *testing.T) {
 	if err := os.WriteFile(config, []byte(`{"enableTelemetry": false, "disableGreetingMessage": true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	shell := exec.CommandContext(ctx, mongosh, "--quiet", "--norc", "mongodb://"+p.addr+"/shop")
 	shell.Env = append(os.Environ(), "HOME="+home, "NO_COLOR=1")

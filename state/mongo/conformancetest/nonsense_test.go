@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/wire"
 	"juju/state/mongo/embedded/wire/wiretest"
@@ -126,7 +127,7 @@ func (c *client) run(cmd bson.D) bson.M {
 		c.t.Fatal(err)
 	}
 	c.id++
-	c.conn.SetDeadline(time.Now().Add(20 * time.Second))
+	c.conn.SetDeadline(time.Now().Add(verify.Patience))
 	c.buf = wire.AppendMsg(c.buf[:0], c.id, 0, body)
 	if _, err := c.conn.Write(c.buf); err != nil {
 		c.t.Fatal(err)
@@ -256,7 +257,7 @@ func TestNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(time.Now().Add(verify.Patience))
 		// Half of them send nothing more, half continue as if nothing were wrong.
 		conn.Write(raw)
 		if rng.Intn(2) == 0 {

@@ -9,6 +9,8 @@ import (
 
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/doc/verify"
 )
 
 // Dial opens a session with the store under test; the suite closes it. On failure it calls
@@ -71,7 +73,7 @@ func open(t *testing.T, dial Dial) *store {
 	s := &store{t: t, dial: dial, session: dial(t)}
 	s.session.SetMode(mgo.Strong, true)
 	s.session.SetSafe(&mgo.Safe{})
-	s.session.SetSocketTimeout(time.Minute)
+	s.session.SetSocketTimeout(verify.Patience)
 	s.db = s.session.DB(fmt.Sprintf("conformance-%d-%d", time.Now().UnixNano(), opened.Add(1)))
 	t.Cleanup(func() {
 		s.session.Refresh()
@@ -89,7 +91,7 @@ func (s *store) again(t *testing.T) *store {
 	session := s.dial(t)
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
-	session.SetSocketTimeout(time.Minute)
+	session.SetSocketTimeout(verify.Patience)
 	t.Cleanup(session.Close)
 	return &store{t: t, dial: s.dial, session: session, db: session.DB(s.db.Name)}
 }

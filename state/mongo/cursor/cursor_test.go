@@ -10,6 +10,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/cursor"
 	"juju/state/mongo/mongotest"
@@ -22,7 +23,7 @@ func open(t *testing.T, n int) (*mongotest.Set, *mgo.Collection) {
 	a := adapter.New(adapter.Options{Name: "test", Set: mongotest.Name, Dial: set.Dial})
 	t.Cleanup(a.Close)
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
-		Addrs: set.Hosts(), ReplicaSetName: mongotest.Name, Timeout: time.Minute,
+		Addrs: set.Hosts(), ReplicaSetName: mongotest.Name, Timeout: verify.Patience,
 		DialServer: func(addr *mgo.ServerAddr) (net.Conn, error) { return a.Connect(addr.String()) },
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func TestAConnectionIsLostBetweenBatches(t *testing.T) {
 		if err := iter.Close(); n != 5 || err == nil {
 			t.Errorf("read %d documents, %v, want 5 and an error", n, err)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(verify.Patience):
 		t.Fatal("the cursor waits for a reply")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
@@ -73,7 +74,7 @@ func FuzzCommand(f *testing.F) {
 			return
 		}
 		c := connect(t, s)
-		if err := c.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		if err := c.conn.SetDeadline(time.Now().Add(verify.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		doc := c.command(cmd)
@@ -115,7 +116,7 @@ func FuzzMessage(f *testing.F) {
 		if _, err := c.conn.Write(ping); err != nil && err != io.ErrClosedPipe {
 			t.Fatal(err)
 		}
-		if err := c.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		if err := c.conn.SetDeadline(time.Now().Add(verify.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		for {

@@ -18,6 +18,7 @@ import (
 	"gopkg.in/mgo.v2"
 	mgobson "gopkg.in/mgo.v2/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/raw"
@@ -66,7 +67,7 @@ func dialInfo(s *embedded.Server) *mgo.DialInfo {
 	return &mgo.DialInfo{
 		Addrs:      []string{"127.0.0.1:1"}, // needs no DNS lookup
 		Direct:     true,
-		Timeout:    10 * time.Second,
+		Timeout:    verify.Patience,
 		Database:   "test",
 		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return s.Dial() },
 	}
@@ -228,7 +229,7 @@ func TestMalformed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, s)
 			c.send(msg)
-			if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			if err := c.conn.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.ReadAll(c.conn); err != nil {
@@ -324,7 +325,7 @@ func (noListener) Close() error { return nil }
 // noneLeft waits for goroutines to end. Those that don't fail the test.
 func noneLeft(t *testing.T, before int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for deadline := time.Now().Add(verify.Patience); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			buf := make([]byte, 1<<20)
 			stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.mongodb.org/mongo-driver/bson"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded"
 )
 
@@ -64,7 +65,7 @@ func TestSyncEvery(t *testing.T) {
 	s := open(t, embedded.Options{FS: fs, SyncEvery: time.Millisecond})
 	c := connect(t, s)
 	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}})
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(verify.Patience); ; {
 		left := connect(t, open(t, embedded.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})}))
 		if number(left.must(d{{Key: "count", Value: "c"}}), "n") == 1 {
 			return

@@ -58,9 +58,6 @@ func (m Mongod) atLeast(major, minor int) bool {
 // TakesOpQuery reports whether mgo can connect to it without the adapter.
 func (m Mongod) TakesOpQuery() bool { return !m.atLeast(5, 1) }
 
-// startBound limits how long a server may take to start, and to stop.
-const startBound = 30 * time.Second
-
 // Start starts a server on an empty directory and returns its address. The server ends with the test.
 func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
@@ -72,7 +69,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = startBound
+	cmd.WaitDelay = verify.Patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +80,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 			t.Logf("output of %s:\n%s", m.path, out.Bytes())
 		}
 	})
-	for end := time.Now().Add(startBound); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(verify.Patience); ; time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
@@ -150,7 +147,7 @@ func dialMember(t testing.TB, host string, dial func(context.Context, string) (n
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
 		Addrs:      []string{host},
 		Direct:     true,
-		Timeout:    startBound,
+		Timeout:    verify.Patience,
 		DialServer: func(addr *mgo.ServerAddr) (net.Conn, error) { return a.Connect(addr.String()) },
 	})
 	if err != nil {

@@ -227,7 +227,7 @@ func (n network) run(f func()) {
 // dial connects from the network; local is the address to do it from, or "".
 func (n network) dial(t *testing.T, protocol, local, address string) (c net.Conn, err error) {
 	t.Helper()
-	dialer := net.Dialer{Timeout: 5 * time.Second, Deadline: time.Now().Add(5 * time.Second)}
+	dialer := net.Dialer{Timeout: verify.Patience}
 	if local != "" {
 		if dialer.LocalAddr, err = net.ResolveUDPAddr(protocol, local); err != nil {
 			t.Fatal(err)
@@ -249,7 +249,7 @@ func (n network) dial(t *testing.T, protocol, local, address string) (c net.Conn
 func answered(c net.Conn, err error) string {
 	if err == nil {
 		buffer := make([]byte, 1)
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(verify.Patience))
 		if _, err = c.Write(buffer); err == nil {
 			_, err = c.Read(buffer)
 		}

@@ -13,7 +13,7 @@ CHARMS, FILES = sys.argv[1:]
 M = 'm'
 MISSING = {
 }
-j = jubilant.Juju(wait_timeout=60)
+j = jubilant.Juju(wait_timeout=300)
 wrong = 0
 
 
@@ -268,7 +268,7 @@ def _():
 @call('offer+consume')
 def _():
     j.offer(M + '.db', endpoint='db', name='dbo')
-    k = jubilant.Juju(wait_timeout=60)
+    k = jubilant.Juju(wait_timeout=300)
     k.add_model(M + 'c')
     k.deploy(CHARMS + '/app')
     k.consume('admin/' + M + '.dbo', 'rdb')

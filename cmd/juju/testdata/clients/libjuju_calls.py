@@ -25,7 +25,7 @@ MISSING = {
 wrong = 0
 
 
-async def call(name, what, seconds=90):
+async def call(name, what, seconds=300):
     """Await what, and judge what became of it. The result is None if it failed."""
     global wrong
     result = None
@@ -44,7 +44,7 @@ async def call(name, what, seconds=90):
 
 async def until(model, true):
     """Wait for what the watch of everything says."""
-    await model.block_until(true, timeout=80)
+    await model.block_until(true, timeout=300)
 
 
 async def summaries(c):
@@ -217,7 +217,7 @@ async def model_calls(c, m):
     await call('model constraints', m.get_constraints())
     await call('get_resources', app.get_resources())
     await call('upgrade', app.refresh(path=os.path.join(CHARMS, 'app')))
-    await call('wait_for_idle', m.wait_for_idle(apps=['app', 'db'], status='active', timeout=80, idle_period=1))
+    await call('wait_for_idle', m.wait_for_idle(apps=['app', 'db'], status='active', timeout=300, idle_period=1))
     await call('is_leader', app.units[0].is_leader_from_status())
     await call('public address', app.units[0].get_public_address())
     await call('facts', facts())

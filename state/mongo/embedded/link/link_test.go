@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/nettest"
 
+	"juju/doc/verify"
 	"juju/state/mongo/embedded/link"
 )
 
@@ -196,7 +197,7 @@ func BenchmarkPingPong(b *testing.B) {
 	}()
 	buf := make([]byte, 256)
 	for b.Loop() {
-		client.SetDeadline(time.Now().Add(time.Minute))
+		client.SetDeadline(time.Now().Add(verify.Patience))
 		client.Write(buf)
 		if _, err := io.ReadFull(client, buf); err != nil {
 			b.Fatal(err)
