@@ -82,8 +82,10 @@ func TestFullDisk(t *testing.T) {
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("Barrier of a failed store: %v", err)
 			}
-			if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
-				t.Errorf("Insert into a failed store: %v", err)
+			for i := range 2000 { // some of them need the lock with which a write is stuck in the disk
+				if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(-1 - i)})); !errors.Is(err, storage.ErrClosed) {
+					t.Fatalf("Insert into a failed store: %v", err)
+				}
 			}
 			if err := s.Close(); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("Close of a failed store: %v", err)

@@ -215,9 +215,13 @@ func (e *heldError) Error() string { return errConflict.Error() }
 // Unwrap returns the WriteConflict.
 func (e *heldError) Unwrap() error { return errConflict }
 
-// patiently repeats a write outside transactions until no transaction holds what it changes.
+// patiently repeats a write outside transactions until no transaction holds what it changes. It does not begin one if the
+// store has failed: a write that is stuck in the disk keeps its locks.
 func (s *Store) patiently(write func() error) error {
 	for {
+		if err := s.failed(); err != nil {
+			return err
+		}
 		err := write()
 		var held *heldError
 		if !errors.As(err, &held) {
