@@ -18,16 +18,20 @@ func record(file, part string, found results, failed bool, took time.Duration) e
 	if err != nil {
 		return err
 	}
-	commit, err := exec.Command("git", "describe", "--always", "--exclude", "*", "--abbrev=12", "--dirty").Output()
+	commit, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return fmt.Errorf("cannot find out the commit: %w", err)
+	}
+	changed := ""
+	if exec.Command("git", "diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)"+file).Run() != nil {
+		changed = ", changed"
 	}
 	outcome := "passed"
 	if failed {
 		outcome = "FAILED"
 	}
 	flaky := cmp.Or(strings.Join(found.flaky, ", "), "none")
-	row := fmt.Sprintf("| %s | %s | %s | %s | %d | %d | %s | %.0f | %d cores, %s |", part, bytes.TrimSpace(commit),
+	row := fmt.Sprintf("| %s | %s%s | %s | %s | %d | %d | %s | %.1f | %d cores, %s |", part, bytes.TrimSpace(commit), changed,
 		time.Now().UTC().Format(time.DateOnly), outcome, found.passed+found.failed, found.skipped, flaky, took.Minutes(),
 		runtime.NumCPU(), runtime.Version())
 	return os.WriteFile(file, []byte(withRow(string(text), part, row)), 0o666)
