@@ -1,7 +1,6 @@
 package lxd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -218,18 +217,17 @@ func (c *Cloud) pin(ctx context.Context, name, address string) error {
 const maxRead = 1 << 20
 
 // read reads up to maxRead bytes of a file in a container.
-func (c *Cloud) read(ctx context.Context, name, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, errSlow)
-	defer cancel()
-	resp, err := c.client.send(ctx, http.MethodGet, instancePath(name, "files"), url.Values{"path": {path}}, nil,
-		http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	var b bytes.Buffer
-	if _, err := io.Copy(&b, io.LimitReader(resp.Body, maxRead)); err != nil {
-		return nil, c.client.unreachable(ctx, err)
-	}
-	return b.Bytes(), nil
+func (c *Cloud) read(ctx context.Context, name, path string) (text []byte, err error) {
+	err = filing(ctx, requestTime, func(ctx context.Context) error {
+		resp, err := c.client.send(ctx, http.MethodGet, instancePath(name, "files"), url.Values{"path": {path}}, nil, http.NoBody)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if text, err = io.ReadAll(io.LimitReader(resp.Body, maxRead)); err != nil {
+			return c.client.unreachable(ctx, err)
+		}
+		return nil
+	})
+	return text, err
 }

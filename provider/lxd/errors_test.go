@@ -344,6 +344,10 @@ func TestFilesOutOfReachAreAskedForAgain(t *testing.T) {
 		if err := c.write(t.Context(), "i", file{"/f", "file", "0600", []byte("x"), nil}); err != nil || lxd.requests != 4 {
 			t.Errorf("got error %v after %d requests", err, lxd.requests)
 		}
+		lxd.requests = 0
+		if text, err := c.read(t.Context(), "i", "/f"); err != nil || len(text) == 0 || lxd.requests != 4 {
+			t.Errorf("read %q, error %v after %d requests", text, err, lxd.requests)
+		}
 		lxd.lost = 1 << 30
 		if _, err := c.list(t.Context(), "i", "/"); err == nil || isNotFound(err) {
 			t.Errorf("got error %v of files that can't be reached", err)
