@@ -187,11 +187,24 @@ func TestACloudThatStalls(t *testing.T) {
 	t.Parallel()
 	cloud := dummytest.New(nil)
 	w := newWorld(t, onCloud(cloud), limited(func(l *Limits) { l.CloudTime = time.Second }))
-	c, before := w.dial(w.adminInfo(w.st.UUID())), w.stored()
-	defer cloud.Stall("PrecheckInstance")()
-	_, _, err := c.AddMachine(t.Context(), client.MachineArgs{})
-	if entity.KindOf(err) != entity.Unavailable || !strings.Contains(err.Error(), "the cloud has not answered for 1s") || entity.Hint(err) == "" {
-		t.Errorf("got error %v (hint %q)", err, entity.Hint(err))
+	c, mysql := w.dial(w.adminInfo(w.st.UUID())), statetest.Charm(t, w.st, statetest.MySQL)
+	before := w.stored()
+	for method, call := range map[string]func() error{
+		"PrecheckInstance": func() error {
+			_, _, err := c.AddMachine(t.Context(), client.MachineArgs{})
+			return err
+		},
+		"Series": func() error {
+			_, err := c.Deploy(t.Context(), client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1})
+			return err
+		},
+	} {
+		release := cloud.Stall(method)
+		err := call()
+		release()
+		if entity.KindOf(err) != entity.Unavailable || !strings.Contains(err.Error(), "the cloud has not answered for 1s") || entity.Hint(err) == "" {
+			t.Errorf("%s: got error %v (hint %q)", method, err, entity.Hint(err))
+		}
 	}
 	if after := w.stored(); after != before {
 		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
