@@ -102,19 +102,18 @@ type AddServiceParams struct {
 // StorageConstraints returns the storage constraints of the service's new units, by store.
 func (s *Service) StorageConstraints() map[string]entity.StorageConstraints { return s.doc.Stores }
 
-// AddService adds a service with its peer relations and up to unitsAtOnce of its units in one transaction. AddUnits adds
-// the other units; if that fails, the service keeps the units that it has, and the error says how many.
+// AddService adds a service with its peer relations and as many of its units as fit in one transaction. AddUnits adds the
+// other units; if that fails, the service keeps the units that it has, and the error says how many.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
-	first := max(0, min(p.Units, unitsAtOnce))
-	here := p.Placement[:min(len(p.Placement), first)]
-	if err := st.addService(ctx, p, first, here); err != nil {
+	first, err := st.addService(ctx, p)
+	if err != nil {
 		return nil, fmt.Errorf("cannot add service %q: %w", p.Name, err)
 	}
 	s, err := st.Service(ctx, p.Name)
 	if err != nil || first == p.Units {
 		return s, err
 	}
-	names, err := s.AddUnits(ctx, p.Units-first, p.Placement[len(here):])
+	names, err := s.AddUnits(ctx, p.Units-first, p.Placement[min(len(p.Placement), first):])
 	if n := first + len(names); err != nil {
 		return nil, entity.WithHint(fmt.Errorf("service %q is added with %d of %d units: %w", p.Name, n, p.Units, err),
 			"To see them: juju status %s. To add the others: juju add-unit %s -n %d", p.Name, p.Name, p.Units-n)
@@ -122,45 +121,45 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 	return s, nil
 }
 
-// addService adds a service with n units, the first ones at placement.
-func (st *State) addService(ctx context.Context, p AddServiceParams, n int, placement []string) error {
+// addService adds a service with as many of its units as fit in one transaction, and returns their number.
+func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err error) {
 	if !entity.IsValidService(p.Name) {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
+		return 0, entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
 	ch, err := st.db.Charm(p.CharmURL)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	config, err := checkSettings(ch.Config, p.Config)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	maps.DeleteFunc(config, func(_ string, v any) bool { return v == nil })
 	if err := limits.ServiceSettings.Check(modeltxn.SettingsSize(config)); err != nil {
-		return err
+		return 0, err
 	}
 	if err := checkConstraints(p.Constraints); err != nil {
-		return err
+		return 0, err
 	}
 	if p.Series != "" && !ch.Meta.Supports(p.Series) && !p.Force {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
+		return 0, entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
 			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it anyway: --series %s --force", p.Series)
 	}
 	if ch.Meta.Subordinate {
 		if p.Units > 0 || len(p.Placement) > 0 {
-			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without units")
+			return 0, entity.Errorf(entity.Invalid, "subordinate service must be deployed without units")
 		}
 		if !p.Constraints.IsEmpty() {
-			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
+			return 0, entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
 	if err := checkUnits(p.Units, p.Placement, p.Attach); err != nil {
-		return err
+		return 0, err
 	}
 	born, maker := st.born(), mongo.NewID()
 	units := unitBatch{born: born, attach: p.Attach}
 	var peers []modeldb.Relation // created once the service is known to be valid
-	return st.change(ctx, func(o *ops) error {
+	err = st.change(ctx, func(o *ops) error {
 		model, err := st.db.AliveModel()
 		if err != nil {
 			return err
@@ -189,11 +188,6 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 			}
 		}
 		series := cmp.Or(p.Series, model.SeriesFor(ch.Meta.Series))
-		for _, id := range p.Placement[len(placement):] {
-			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
-				return err
-			}
-		}
 		if peers == nil {
 			if peers, err = st.peerRelations(ctx, p.Name, ch.Meta); err != nil {
 				return err
@@ -224,12 +218,21 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, n int, plac
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
-		if n == 0 {
+		if p.Units <= 0 {
 			return nil
 		}
 		units.service = &Service{st: st, doc: doc}
-		return units.newOps(ctx, o, n, placement, model, p.Constraints, ch.Meta)
+		if err := units.newOps(ctx, o, p.Units, p.Placement, model, p.Constraints, ch.Meta); err != nil {
+			return err
+		}
+		for _, id := range p.Placement[min(len(p.Placement), len(units.names)):] {
+			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+	return len(units.names), err
 }
 
 // peerRelations creates a service's peer relations.

@@ -158,13 +158,11 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		if missing <= 0 {
 			return mongo.ErrNothing
 		}
-		full = missing <= unitsAtOnce
 		o.Expect(key, "txn-revno", counts.Revno)
 		o.Assert(modeldb.ServicesC, service, bson.D{s.doc.KeepsMinUnits()})
-		if err := b.addOps(ctx, o, min(missing, unitsAtOnce), nil); err != nil {
-			return err
-		}
-		return nil
+		err = b.addOps(ctx, o, missing, nil)
+		full = len(b.names) == missing
+		return err
 	})
 	if errors.Is(err, entity.NotAlive) {
 		return true, nil // the model is not Alive

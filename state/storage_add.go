@@ -26,6 +26,20 @@ type storageNumbers struct {
 	used  int
 }
 
+// reserve allocates the numbers of an attempt that adds n instances, which are then used from the first.
+func (s *storageNumbers) reserve(ctx context.Context, st *State, n int) error {
+	s.used = 0
+	missing := n - len(s.taken)
+	if missing <= 0 {
+		return nil
+	}
+	first, err := st.db.Next(ctx, modeldb.StorageSequence, missing)
+	for i := range missing {
+		s.taken = append(s.taken, first+i)
+	}
+	return err
+}
+
 func (s *storageNumbers) next(ctx context.Context, st *State) (int, error) {
 	if s.used == len(s.taken) {
 		n, err := st.db.Next(ctx, modeldb.StorageSequence, 1)

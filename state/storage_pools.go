@@ -148,12 +148,18 @@ func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own b
 
 // poolOps reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
 func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
+	if pool, ok := o.pools[name]; ok {
+		return pool, nil
+	}
 	doc, own, err := st.pool(model, name)
-	if err == nil && own && !o.pools[name] {
-		o.pools[name] = true
+	if err != nil {
+		return entity.StoragePool{}, err
+	}
+	o.pools[name] = doc.Pool()
+	if own {
 		o.Update(modeldb.PoolsC, name, modeltxn.Exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
 	}
-	return doc.Pool(), err
+	return doc.Pool(), nil
 }
 
 // BeginImport checks against the model's documents that a filesystem can be imported as a new storage instance, and

@@ -14,10 +14,8 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/mongo"
 )
-
-// unitsAtOnce is the maximum number of units that one transaction adds.
-const unitsAtOnce = 20
 
 // AddUnits adds n units to the service and returns their names. The first ones are placed as specified, the others on
 // machines that never had a unit and suit them, or on new ones. A placement is a machine ("3"), a new container on it
@@ -32,20 +30,17 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attac
 		return nil, err
 	}
 	var names []string
-	for n > 0 {
-		batch := min(n, unitsAtOnce)
-		here := placement[:min(len(placement), batch)]
-		added, err := s.addUnits(ctx, batch, here, attach)
+	for len(names) < n {
+		added, err := s.addUnits(ctx, n-len(names), placement[min(len(placement), len(names)):], attach)
 		names = append(names, added...)
 		if err != nil {
 			return names, err
 		}
-		n -= batch
-		placement = placement[len(here):]
 	}
 	return names, nil
 }
 
+// addUnits adds as many of n units as fit in one transaction, and returns their names.
 func (s *Service) addUnits(ctx context.Context, n int, placement, attach []string) ([]string, error) {
 	b := unitBatch{service: s, born: s.st.born(), attach: attach}
 	err := s.st.change(ctx, func(o *ops) error {
@@ -72,7 +67,7 @@ type unitBatch struct {
 	storage        storageNumbers
 }
 
-// addOps adds n units to the service, which the caller has just read.
+// addOps adds as many of n units as fit in a transaction to the service, which the caller has just read.
 func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []string) error {
 	s := b.service
 	if s.doc.Life != entity.Alive {
@@ -106,8 +101,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	return b.newOps(ctx, o, n, placement, model, own, meta)
 }
 
-// newOps adds n units to a service, which the same transaction may add. own are the service's constraints, and meta is
-// its charm's, if the units get storage.
+// newOps adds as many of n units as fit in a transaction to a service, which the same transaction may add. own are the
+// service's constraints, and meta is its charm's, if the units get storage.
 func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own constraints.Value,
 	meta *charm.Meta) error {
 	s := b.service
@@ -115,6 +110,8 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
+	n, instances := b.fits(n, placement, constraints)
+	placement = placement[:min(len(placement), n)]
 	want, doc, err := networks.Demand(s.st.db, o.Ops, constraints, s.doc)
 	if err != nil {
 		return err
@@ -128,8 +125,10 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []strin
 		}
 		b.numbers = n
 	}
+	if err := b.storage.reserve(ctx, s.st, instances); err != nil {
+		return err
+	}
 	o.assertModelAs(model)
-	b.storage.used = 0
 	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model, meta: meta}
 	b.names = b.names[:0]
 	for i := range n {
@@ -146,6 +145,34 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []strin
 		b.names = append(b.names, doc.Name)
 	}
 	return nil
+}
+
+// How many bytes of documents a unit has at most when it is new, with its machine but without their constraints and
+// placement; and a storage instance with its attachment.
+const (
+	unitBytes    = 1000
+	storageBytes = 1000
+)
+
+// fits returns how many of n units fit in a transaction, at least one, and how many storage instances they get, unless a
+// single one gets instances that are there.
+func (b *unitBatch) fits(n int, placement []string, constraints constraints.Value) (units, instances int) {
+	each := 0
+	for _, c := range b.service.doc.Stores {
+		each += int(c.Count)
+	}
+	bytes, text := 0, len(constraints.String())
+	for units < n && bytes < mongo.MaxBatch {
+		bytes += unitBytes + 2*text + each*storageBytes
+		if units < len(placement) {
+			bytes += len(placement[units])
+		}
+		units++
+	}
+	if len(b.attach) > 0 {
+		return units, 0
+	}
+	return units, units * each
 }
 
 // notNil returns an empty list for nil, because the store distinguishes them.

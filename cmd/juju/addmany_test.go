@@ -28,7 +28,7 @@ func TestAddingManyNeedsForce(t *testing.T) {
 	u.types("set-min-units", "web", "101", "--force")
 	u.asked("SetMinUnits web 101")
 	u.types("add-unit", "web", "-n", "101", "--force")
-	if len(u.fake.calls) != 6 || u.fake.calls[5] != "AddUnits web 1 []" {
+	if got := u.fake.calls; len(got) != 2 || got[0] != "AddUnits web 100 []" || got[1] != "AddUnits web 1 []" {
 		t.Errorf("asked %q", u.fake.calls)
 	}
 }
@@ -87,14 +87,14 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 		u.fake.opened++
 		return model, nil
 	}
-	u.typesUntil(ctx, "add-unit", "web", "-n", "50", "--to", "3")
+	u.typesUntil(ctx, "add-unit", "web", "-n", "250", "--force", "--to", "3")
 	said := u.err.String()
 	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != cli.UnitsAtOnce {
 		t.Errorf("exit code %d, it says %q", u.code, said)
 	}
-	want := "20 of 50 units were added. To add the others: juju add-unit web -n 30\n" +
-		"The controller may still be adding up to 20 of them. To check: juju status web\n"
-	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 50`) {
+	want := "100 of 250 units were added. To add the others: juju add-unit web -n 150\n" +
+		"The controller may still be adding up to 100 of them. To check: juju status web\n"
+	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 250`) {
 		t.Errorf("it says %q", said)
 	}
 	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", cli.UnitsAtOnce) {

@@ -434,8 +434,8 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	})
 }
 
-// rightsAtOnce is the maximum number of grants that one transaction removes.
-const rightsAtOnce = 100
+// rightBytes is how many bytes it takes to remove a grant, without its id.
+const rightBytes = 200
 
 // dropRights removes all grants that match a query, in idempotent steps. The caller ensures that no new ones are added.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
@@ -445,12 +445,15 @@ func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 			if err := c.db.All(modelUsersC, query, &docs); err != nil {
 				return err
 			}
-			if done = len(docs) == 0; done {
-				return mongo.ErrNothing
-			}
-			for _, d := range docs[:min(len(docs), rightsAtOnce)] {
+			done = false
+			bytes := 0
+			for _, d := range docs {
+				if bytes += rightBytes + len(d.ID); bytes > mongo.MaxBatch {
+					return nil
+				}
 				o.Remove(modelUsersC, d.ID, txn.DocExists)
 			}
+			done = true
 			return nil
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -27,16 +28,13 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 	if err != nil {
 		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)
 	}
+	var untouched []any
 	for _, doc := range docs {
-		if err := ctx.Err(); err != nil {
-			return len(docs), err
-		}
 		busy, err := d.anyUnfinished(doc.Queue)
 		if err != nil {
 			return len(docs), err
 		}
 		if busy {
-			left++
 			continue
 		}
 		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {revnoF, doc.Revno}, {assertedF, doc.Asserted}}
@@ -45,11 +43,24 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 				same[i+1].Value = bson.D{{"$exists", false}}
 			}
 		}
-		err = d.With(collection, func(c *mgo.Collection) error { return c.Remove(same) })
-		if IsNotFound(err) {
-			left++ // a transaction modified it in between
-		} else if err != nil {
-			return len(docs), fmt.Errorf("cannot delete from %s: %w", collection, err)
+		untouched = append(untouched, same)
+	}
+	left = len(docs)
+	for some := range slices.Chunk(untouched, maxStatements) {
+		if err := ctx.Err(); err != nil {
+			return left, err
+		}
+		err = d.With(collection, func(c *mgo.Collection) error {
+			bulk := c.Bulk()
+			bulk.Remove(some...)
+			result, err := bulk.Run()
+			if err == nil {
+				left -= result.Matched
+			}
+			return err
+		})
+		if err != nil {
+			return left, fmt.Errorf("cannot delete from %s: %w", collection, err)
 		}
 	}
 	return left, nil

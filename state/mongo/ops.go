@@ -11,6 +11,10 @@ import (
 // attempt has the same operations.
 func NewID() string { return bson.NewObjectId().Hex() }
 
+// MaxBatch is about how many bytes of documents a transaction should have that makes many changes of one kind: enough for
+// few round trips, and far less than the 16 MB that a MongoDB before 4.2 allows.
+const MaxBatch = 512 << 10
+
 // Ops collects the operations of one transaction.
 type Ops struct{ list []txn.Op }
 

@@ -3,9 +3,7 @@ package mongo
 import (
 	"crypto/rand"
 	"fmt"
-	mathrand "math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -17,16 +15,6 @@ import (
 // each document takes one statement, which finds it by its id and its asserts, and changes it. If a statement finds
 // fewer documents than it names, an assert doesn't hold, and the transaction is aborted. A document that is only
 // asserted is changed as well, in assertedF: a snapshot read alone would not conflict with others' changes.
-
-const (
-	// revnoF counts the changes of a document, as mgo/txn does. A document begins with a random number, so that a
-	// later document with the same id has others.
-	revnoF = "txn-revno"
-	// assertedF counts the transactions that asserted something about a document and did not change it.
-	assertedF = "txn-asserted"
-	// maxRevno limits the first number to what every client represents exactly.
-	maxRevno = 1 << 52
-)
 
 // MongoDB's codes of a transaction that another one has prevented, or that the server has lost: it had no effect, and
 // runs again. LockTimeout, WriteConflict, TransactionTooOld, SnapshotUnavailable, NoSuchTransaction.
@@ -111,14 +99,6 @@ func (s *serverSession) in(command bson.D, first bool) bson.D {
 			bson.DocElem{"readConcern", bson.D{{"level", "snapshot"}}})
 	}
 	return command
-}
-
-// A statement is what a transaction does with one document.
-type statement struct {
-	kind       string // "delete", "update" or "insert"
-	collection string
-	doc        bson.Raw // of the command's list
-	required   bool     // it must find its document
 }
 
 // runOnServer runs ops in one transaction of the server. It returns txn.ErrAborted if an assert doesn't hold, and
@@ -232,7 +212,12 @@ func (r *Runner) commit(s *slot) error {
 
 // create creates the collections of ops, which a transaction can't do before MongoDB 4.4.
 func (r *Runner) create(db *mgo.Database, ops []txn.Op) error {
+	made := map[string]bool{}
 	for _, op := range ops {
+		if made[op.C] {
+			continue
+		}
+		made[op.C] = true
 		if err := db.C(op.C).Create(&mgo.CollectionInfo{}); err != nil && !exists(err) {
 			return fmt.Errorf("cannot create %s.%s: %w", r.name, op.C, err)
 		}
@@ -255,206 +240,4 @@ func inTransaction(err error) error {
 		return txn.ErrAborted
 	}
 	return err
-}
-
-// docOps are the operations on one document.
-type docOps struct {
-	collection string
-	id         any
-	asserts    []any
-	missing    bool // it must not exist before
-	exists     bool // it must exist before
-	now        presence
-	changes    []txn.Op
-}
-
-// presence is whether a document exists after the operations so far.
-type presence int
-
-const (
-	asBefore presence = iota
-	present
-	absent
-)
-
-// assert adds an assert. As in mgo/txn, that a document doesn't exist is asserted of what the operations before it
-// leave, and everything else of what there was before the transaction. It reports whether the assert can hold.
-func (d *docOps) assert(assert any) bool {
-	switch assert {
-	case nil:
-	case txn.DocMissing:
-		if d.now == present {
-			return false
-		}
-		d.missing = d.missing || d.now == asBefore
-	case txn.DocExists:
-		d.exists = true
-	default:
-		d.asserts, d.exists = append(d.asserts, assert), true
-	}
-	return !(d.missing && d.exists)
-}
-
-// statementsOf returns the statements for ops, or txn.ErrAborted if their asserts contradict each other.
-func statementsOf(ops []txn.Op) ([]statement, error) {
-	var docs []*docOps
-	byKey := map[string]*docOps{}
-	for _, op := range ops {
-		key := fmt.Sprintf("%s\x00%T\x00%v", op.C, op.Id, op.Id)
-		d := byKey[key]
-		if d == nil {
-			d = &docOps{collection: op.C, id: op.Id}
-			byKey[key] = d
-			docs = append(docs, d)
-		}
-		if op.Insert != nil && op.Assert != nil && op.Assert != txn.DocMissing {
-			return nil, fmt.Errorf("cannot insert %s %v: an insert can only assert txn.DocMissing", op.C, op.Id)
-		}
-		if !d.assert(op.Assert) {
-			return nil, txn.ErrAborted
-		}
-		switch {
-		case op.Insert != nil:
-			d.now = present
-		case op.Remove:
-			d.now = absent
-		case op.Update == nil:
-			continue
-		}
-		d.changes = append(d.changes, op)
-	}
-	var all []statement
-	for _, d := range docs {
-		list, err := d.statements()
-		if err != nil {
-			return nil, fmt.Errorf("cannot change %s %v: %w", d.collection, d.id, err)
-		}
-		all = append(all, list...)
-	}
-	return all, nil
-}
-
-func (d *docOps) statements() (list []statement, err error) {
-	add := func(kind string, required bool, doc bson.D) {
-		var data []byte
-		if data, err = bson.Marshal(doc); err == nil {
-			list = append(list, statement{kind, d.collection, bson.Raw{Kind: 3, Data: data}, required})
-		}
-	}
-	query := bson.D{{"_id", d.id}}
-	required := d.exists
-	if len(d.asserts) > 0 {
-		query = append(query, bson.DocElem{"$and", d.asserts})
-	}
-	if d.exists && (len(d.changes) == 0 || d.changes[0].Insert != nil) {
-		add("update", true, bson.D{{"q", query}, {"u", bson.D{{"$inc", bson.D{{assertedF, int64(1)}}}}}})
-	}
-	if d.missing && (len(d.changes) == 0 || d.changes[0].Insert == nil) {
-		add("insert", true, bson.D{{"_id", d.id}}) // conflicts with whoever else inserts it
-		add("delete", true, bson.D{{"q", bson.D{{"_id", d.id}}}, {"limit", 1}})
-	}
-	for i, op := range d.changes {
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			query, required = bson.D{{"_id", d.id}}, false
-		}
-		switch {
-		case op.Remove:
-			add("delete", required, bson.D{{"q", query}, {"limit", 1}})
-		case op.Insert != nil:
-			doc, derr := inserted(op.Insert)
-			if derr != nil {
-				return nil, derr
-			}
-			if d.missing && i == 0 {
-				add("insert", true, append(bson.D{{"_id", d.id}}, doc...))
-			} else {
-				add("update", false, bson.D{{"q", query}, {"u", bson.D{{"$setOnInsert", doc}}}, {"upsert", true}})
-			}
-		default:
-			update, uerr := counted(op.Update)
-			if uerr != nil {
-				return nil, uerr
-			}
-			add("update", required, bson.D{{"q", query}, {"u", update}})
-		}
-	}
-	return list, err
-}
-
-// inserted returns the fields of a document to insert, except for its id.
-func inserted(insert any) (bson.D, error) {
-	data, err := bson.Marshal(insert)
-	var fields bson.RawD
-	if err == nil {
-		err = bson.Unmarshal(data, &fields)
-	}
-	doc := make(bson.D, 0, len(fields)+1)
-	for _, f := range fields {
-		if f.Name != "_id" {
-			doc = append(doc, bson.DocElem{f.Name, f.Value})
-		}
-	}
-	return append(doc, bson.DocElem{revnoF, 1 + mathrand.Int64N(maxRevno)}), err
-}
-
-// counted adds the increment of the revision number to an update.
-func counted(update any) (bson.D, error) {
-	doc, err := asDoc(update)
-	if err != nil {
-		return nil, err
-	}
-	doc = slices.Clone(doc)
-	for i, e := range doc {
-		if !strings.HasPrefix(e.Name, "$") {
-			return nil, fmt.Errorf("the update has the field %s instead of an operator", e.Name)
-		}
-		if e.Name == "$inc" {
-			inc, err := asDoc(e.Value)
-			if err != nil {
-				return nil, err
-			}
-			doc[i].Value = append(slices.Clone(inc), bson.DocElem{revnoF, int64(1)})
-			return doc, nil
-		}
-	}
-	return append(doc, bson.DocElem{"$inc", bson.D{{revnoF, int64(1)}}}), nil
-}
-
-// A serverCommand is a command of a transaction, and how many documents it must find.
-type serverCommand struct {
-	doc      bson.D
-	required int
-}
-
-// The limits of the statements of one command.
-const (
-	maxStatements     = 1000
-	maxStatementBytes = 8 << 20
-)
-
-// commandsOf combines statements that follow one another, on the same collection and of the same kind.
-func commandsOf(statements []statement) (list []serverCommand) {
-	lists := map[string]string{"insert": "documents", "update": "updates", "delete": "deletes"}
-	for len(statements) > 0 {
-		first := statements[0]
-		var docs []bson.Raw
-		bytes, required := 0, 0
-		for _, s := range statements {
-			if s.kind != first.kind || s.collection != first.collection || s.required != first.required ||
-				len(docs) == maxStatements || bytes > 0 && bytes+len(s.doc.Data) > maxStatementBytes {
-				break
-			}
-			docs = append(docs, s.doc)
-			bytes += len(s.doc.Data)
-			if s.required {
-				required++
-			}
-		}
-		list = append(list, serverCommand{bson.D{{first.kind, first.collection}, {lists[first.kind], docs}}, required})
-		statements = statements[len(docs):]
-	}
-	return list
 }

@@ -263,8 +263,8 @@ func ParseStorageIDs(values []string) (ids []string, err error) {
 	return ids, nil
 }
 
-// UnitsAtOnce is how many units one request adds, so that long commands show progress and can be interrupted.
-const UnitsAtOnce = 20
+// UnitsAtOnce is how many units one request adds: as many as it may. Long commands show progress and can be interrupted.
+const UnitsAtOnce = limits.MaxAtOnce
 
 // ParseBindings parses "SPACE ENDPOINT=SPACE": the names of spaces by endpoint, with the default at "".
 func ParseBindings(args []string) (map[string]string, error) {

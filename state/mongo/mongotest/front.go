@@ -17,16 +17,21 @@ import (
 // A front is one connection to a member.
 type front struct {
 	set      *Set
+	name     string // the client's
 	member   int
 	client   net.Conn
 	upstream net.Conn
+	pair     *replicas // of a set whose members can lose writes
+	sure     net.Conn  // to what the majority has
 	login    login
-	id       int32
 }
 
 func (f *front) close() {
 	f.client.Close()
 	f.upstream.Close()
+	if f.sure != nil {
+		f.sure.Close()
+	}
 }
 
 // serve executes requests one at a time.
@@ -72,6 +77,9 @@ var (
 
 // answer executes a command and returns the reply; false closes the connection.
 func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
+	if f.set.Heard != nil {
+		f.set.Heard(body)
+	}
 	it := raw.Elements(body)
 	first, _ := it.Next()
 	name := string(first.Key)
@@ -107,6 +115,9 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 		return f.fail(fate, body)
 	}
 	answer, ok := f.forward(body)
+	if IsMajorityWrite(body) {
+		time.Sleep(f.set.Majority)
+	}
 	if ok && met {
 		return f.fail(fate, body)
 	}
@@ -116,6 +127,16 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 		})
 	}
 	return answer, ok
+}
+
+// IsMajorityWrite reports whether a command is a write that is to reach the majority before the reply.
+func IsMajorityWrite(body bsoncore.Document) bool {
+	concern, _ := raw.Get(body, "writeConcern")
+	if concern.Type != bson.TypeEmbeddedDocument {
+		return false
+	}
+	w, _ := raw.Get(concern.Document(), "w")
+	return w.Type == bson.TypeString && string(raw.Text(w)) == "majority"
 }
 
 // note tells the set, after a command, which transactions are open.
@@ -155,15 +176,10 @@ func (f *front) fail(fate Fate, body bsoncore.Document) (bsoncore.Document, bool
 
 // forward forwards the command to the server.
 func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
-	f.id++
-	if _, err := f.upstream.Write(wire.AppendMsg(nil, f.id, 0, body)); err != nil {
-		return nil, false
+	if f.pair != nil {
+		return f.pair.forward(f, body)
 	}
-	_, m, err := wire.ReadAnswer(f.upstream, wire.MaxMessage)
-	if err != nil {
-		return nil, false
-	}
-	return m.(*wire.Msg).Body, true
+	return exchange(f.upstream, body)
 }
 
 // hello converts a single server's reply to a member's.

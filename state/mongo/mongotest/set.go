@@ -26,8 +26,11 @@ type Set struct {
 	TLS *tls.Config
 	// Users are the users and their passwords; without users no login is required.
 	Users map[string]string
-	// RoundTrip is the members' response time; it is set before clients connect.
-	RoundTrip time.Duration
+	// RoundTrip is the members' response time, and Majority how long a write takes to reach the majority; they are set
+	// before clients connect.
+	RoundTrip, Majority time.Duration
+	// Heard, if not nil, is called with each command that a client sends; it is set before clients connect.
+	Heard func(bsoncore.Document)
 
 	server *embedded.Server
 	hosts  []string
@@ -46,6 +49,12 @@ type Set struct {
 	failed  int           // fates that occurred
 	late    *late
 	open    map[string]bsoncore.Document // transactions by their sessions, with the command that aborts each
+
+	pair    *replicas          // of a set whose members can lose writes, or nil
+	servers []*embedded.Server // all that pair has had
+	cut     string             // during a split, the client that reaches only stale
+	stale   int                // the former primary that goes on, or -1
+	old     *replicas          // what stale has
 }
 
 // A late is a write that has not been executed yet.
@@ -86,14 +95,16 @@ func newSet(t testing.TB, members int, o embedded.Options) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{server: server, fronts: map[*front]bool{}, open: map[string]bsoncore.Document{}, term: 1, down: -1}
+	s := &Set{server: server, fronts: map[*front]bool{}, open: map[string]bsoncore.Document{}, term: 1, down: -1, stale: -1}
 	for i := range members {
 		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing listens there
 	}
 	t.Cleanup(func() {
 		s.close()
-		if err := server.Close(); err != nil {
-			t.Error(err)
+		for _, server := range append(s.servers, server) {
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	return s
@@ -108,12 +119,36 @@ func (s *Set) URL(options ...string) string {
 }
 
 // Dial connects to the member at an address.
-func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
+func (s *Set) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return s.DialAs("")(ctx, address)
+}
+
+// DialAs is Dial for a client with a name.
+func (s *Set) DialAs(name string) func(context.Context, string) (net.Conn, error) {
+	return func(_ context.Context, address string) (net.Conn, error) { return s.dial(name, address) }
+}
+
+func (s *Set) dial(name, address string) (net.Conn, error) {
 	member := slices.Index(s.hosts, address)
 	if member < 0 {
 		return nil, fmt.Errorf("no member at %s", address)
 	}
-	upstream, err := s.server.Dial()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pair := s.pair
+	if s.stale >= 0 {
+		if (name == s.cut) != (member == s.stale) {
+			return nil, fmt.Errorf("dial tcp %s: connect: no route to host", address)
+		}
+		if member == s.stale {
+			pair = s.old
+		}
+	}
+	server := s.server
+	if pair != nil {
+		server = pair.all
+	}
+	upstream, err := server.Dial()
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +156,12 @@ func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
 	if s.TLS != nil {
 		ours = tls.Server(ours, s.TLS)
 	}
-	f := &front{set: s, member: member, client: ours, upstream: upstream}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	f := &front{set: s, name: name, member: member, client: ours, upstream: upstream, pair: pair}
+	if pair != nil {
+		if f.sure, err = pair.sure.Dial(); err != nil {
+			return nil, err
+		}
+	}
 	if s.closed {
 		f.close()
 		return nil, embedded.ErrClosed
@@ -286,6 +324,9 @@ func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	primary = s.primary
+	if member == s.stale {
+		return member, s.election()
+	}
 	if primary < 0 && !time.Now().Before(s.elects) {
 		if s.asked++; s.asked >= len(s.hosts) {
 			for s.primary < 0 || s.primary == s.down {
@@ -308,7 +349,7 @@ func (s *Set) election() (id primitive.ObjectID) {
 func (s *Set) isPrimary(member int) (bool, primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.primary == member, s.election()
+	return s.primary == member || s.stale == member, s.election()
 }
 
 func (s *Set) forget(f *front) {
@@ -320,6 +361,11 @@ func (s *Set) forget(f *front) {
 func (s *Set) close() {
 	s.mu.Lock()
 	s.closed = true
+	for _, pair := range []*replicas{s.pair, s.old} {
+		if pair != nil {
+			pair.end()
+		}
+	}
 	for f := range s.fronts {
 		f.close()
 	}
