@@ -18,6 +18,7 @@ import (
 
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 // BenchmarkTransactions runs transactions of two operations, each with an assert, on two of 5,000 documents on disk,
@@ -36,12 +37,38 @@ func BenchmarkTransactions(b *testing.B) {
 	}
 }
 
+// BenchmarkReplicaSet runs the same transactions on a simulated replica set, whose members take 1 ms for each command and
+// 15 ms until a write has reached the majority.
+func BenchmarkReplicaSet(b *testing.B) {
+	for _, writers := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			set := mongotest.NewSet(b, 3)
+			set.RoundTrip, set.Majority = time.Millisecond, 15*time.Millisecond
+			u, err := mongo.ParseURL(set.URL())
+			if err != nil {
+				b.Fatal(err)
+			}
+			store, err := mongo.OpenURL(b.Context(), u, mongo.Options{Dial: set.Dial})
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchOn(b, store, writers, false)
+		})
+	}
+}
+
 func benchTransactions(b *testing.B, writers int, standalone, one bool) {
-	const docs = 5000
 	store, err := mongo.OpenEmbedded(b.TempDir(), mongo.Options{Embedded: embedded.Options{Standalone: standalone}})
 	if err != nil {
 		b.Fatal(err)
 	}
+	benchOn(b, store, writers, one)
+	b.ReportMetric(float64(fsync(b).Microseconds()), "fsync-µs")
+}
+
+// benchOn runs the transactions on a store, which it closes.
+func benchOn(b *testing.B, store *mongo.Store, writers int, one bool) {
+	const docs = 5000
 	defer store.Close()
 	if err := store.Make("db", mongo.Schema{LogSize: 10 << 20}); err != nil {
 		b.Fatal(err)
@@ -87,7 +114,6 @@ func benchTransactions(b *testing.B, writers int, standalone, one bool) {
 	all.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "txn/s")
-	b.ReportMetric(float64(fsync(b).Microseconds()), "fsync-µs")
 }
 
 // fsync returns the median time of a write of 4 KiB and its fsync.

@@ -24,7 +24,6 @@ var ErrNothing = errors.New("nothing to do")
 type Builder func(attempt int) ([]txn.Op, error)
 
 const (
-	slots = 8
 	// misses limits the calls of a builder that can't find a document, and elections limits the runs of a
 	// transaction while the primary changes.
 	misses, elections = 10, 10
@@ -39,7 +38,6 @@ type Runner struct {
 	// mayCommit is asked before a transaction of the server is committed.
 	mayCommit func() error
 	slots     *slotQueue
-	all       []*slot
 	locks     *docLocks
 	gate      gate // for all uses of the connections
 
@@ -50,35 +48,24 @@ type Runner struct {
 	Hooks Hooks
 }
 
-// A slot is the right to run one transaction, and a connection for it.
-type slot struct {
-	session *mgo.Session
-	server  *serverSession // nil if the server has no transactions
-}
-
 func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage, mayCommit: s.mayCommit,
-		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait,
-		majority: s.transactions && s.outage != nil}
+		locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait, majority: s.transactions && s.outage != nil}
 	if s.options.Hooks != nil {
 		r.Hooks = s.options.Hooks(name)
 	}
-	for range slots {
-		one := &slot{session: s.session.Copy()}
-		if s.transactions {
-			one.server = newServerSession()
-		}
-		r.all = append(r.all, one)
+	r.slots = &slotQueue{most: embeddedSlots, connect: r.session.Copy, server: func() *serverSession { return nil }}
+	if s.server == nil {
+		r.slots.most = remoteSlots
 	}
-	r.slots.free = append(r.slots.free, r.all...)
+	if s.transactions {
+		r.slots.server = newServerSession
+	}
 	return r
 }
 
 func (r *Runner) close() {
-	r.endSessions()
-	for _, s := range r.all {
-		s.session.Close()
-	}
+	r.endSessions(r.slots.close())
 	r.session.Close()
 }
 

@@ -75,15 +75,13 @@ func endSessions(over *mgo.Session, ids []bson.D) error {
 }
 
 // endSessions tells the server to forget the sessions of the slots. If it doesn't hear of it, it forgets them in time.
-func (r *Runner) endSessions() {
-	var ids []bson.D
-	for _, s := range r.all {
-		if s.server != nil && s.server.number > 0 {
-			ids = append(ids, s.server.doc())
-		}
-	}
-	if len(ids) == 0 || r.outage.refuses() != nil {
+func (r *Runner) endSessions(sessions []*serverSession) {
+	if len(sessions) == 0 || r.outage.refuses() != nil {
 		return
+	}
+	var ids []bson.D
+	for _, s := range sessions {
+		ids = append(ids, s.doc())
 	}
 	if err := endSessions(r.session, ids); err != nil {
 		logger.Debugf("cannot end the sessions of %s: %v", r.name, err)

@@ -2,23 +2,60 @@ package mongo
 
 import (
 	"context"
+	"slices"
 	"sync"
+
+	mgo "gopkg.in/mgo.v2"
 )
 
-// A slotQueue hands out slots in order. The most recently used slot is handed out first: that keeps one connection
-// warm, and a sequence of transactions uses only that.
+// How many transactions of a database run at once. On the embedded store, more than a few do not get more done. On a
+// MongoDB each of them waits for a majority most of the time, so there are as many as callers, up to a limit.
+const (
+	embeddedSlots = 8
+	remoteSlots   = 64
+)
+
+// A slot is the right to run one transaction, and a connection for it.
+type slot struct {
+	session *mgo.Session   // nil while the slot is not in use for long
+	server  *serverSession // nil if the server has no transactions
+}
+
+// A slotQueue hands out slots in order, and makes them when they are needed. The most recently used slot is handed out
+// first: that keeps one connection warm, and a sequence of transactions uses only that. Of the others, as many stay
+// connected as the embedded store has.
 type slotQueue struct {
+	most    int // slots
+	connect func() *mgo.Session
+	server  func() *serverSession
+
 	mu      sync.Mutex
+	all     []*slot
 	free    []*slot // the first is handed out next
 	waiting []chan *slot
+}
+
+// take returns a free slot or a new one, or nil if all are in use. The caller holds mu.
+func (q *slotQueue) take() (s *slot) {
+	switch {
+	case len(q.free) > 0:
+		s, q.free = q.free[0], q.free[1:]
+	case len(q.all) < q.most:
+		s = &slot{server: q.server()}
+		q.all = append(q.all, s)
+	default:
+		return nil
+	}
+	if s.session == nil {
+		s.session = q.connect()
+	}
+	return s
 }
 
 // acquire waits for a slot, at the front of the queue or at its end.
 func (q *slotQueue) acquire(ctx context.Context, front bool) (*slot, error) {
 	q.mu.Lock()
-	if len(q.free) > 0 {
-		s := q.free[0]
-		q.free = q.free[1:]
+	if s := q.take(); s != nil {
 		q.mu.Unlock()
 		return s, nil
 	}
@@ -56,5 +93,29 @@ func (q *slotQueue) release(s *slot) {
 		q.waiting = q.waiting[1:]
 		return
 	}
-	q.free = append([]*slot{s}, q.free...)
+	q.free = slices.Insert(q.free, 0, s)
+	if len(q.free) > embeddedSlots {
+		q.free[embeddedSlots].disconnect()
+	}
+}
+
+// disconnect gives up the slot's connection. Its session of the server stays, for when it is used again.
+func (s *slot) disconnect() {
+	if s.session != nil {
+		s.session.Close()
+		s.session = nil
+	}
+}
+
+// close gives up the connections of all slots, which are no longer in use, and returns their sessions of the server.
+func (q *slotQueue) close() (sessions []*serverSession) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, s := range q.all {
+		s.disconnect()
+		if s.server != nil && s.server.number > 0 {
+			sessions = append(sessions, s.server)
+		}
+	}
+	return sessions
 }
