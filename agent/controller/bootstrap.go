@@ -105,7 +105,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	}
 	conf.Model = result.Models[state.ControllerModel]
 	// The configuration is written last: a directory without one has no controller.
-	if err := store.Barrier(ctx); err != nil {
+	if err := store.Sync(ctx); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	return result, conf.write(own)

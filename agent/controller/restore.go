@@ -201,7 +201,7 @@ func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := store.Barrier(ctx); err != nil {
+	if err := store.Sync(ctx); err != nil {
 		return nil, err
 	}
 	// Without its configuration there is no controller, as in a bootstrap.

@@ -28,7 +28,7 @@ func Copy(ctx context.Context, from, to *Store) error {
 	if err := compare(ctx, was, to); err != nil {
 		return err
 	}
-	return to.Barrier(ctx)
+	return to.Sync(ctx)
 }
 
 // CopyParts copies some of the collections of a store that is in use, as they are at one moment, to an empty one. wants says

@@ -242,7 +242,7 @@ func TestARequestedStepDown(t *testing.T) {
 	}
 }
 
-// TestABarrierIsNotSure about reads before the primary was lost: they may have been rolled
+// TestABarrierIsNotSure, on a MongoDB without transactions, about reads before the primary was lost: they may have been rolled
 // back. If the server stays up, its replies show that a primary was elected; if it restarts,
 // its closed connections show that.
 func TestABarrierIsNotSure(t *testing.T) {
@@ -255,7 +255,7 @@ func TestABarrierIsNotSure(t *testing.T) {
 		"after a restart":                    {1, func(_ *testing.T, set *mongotest.Set, _ *mongo.Database) { set.Restart() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := mongotest.NewSet(t, test.members)
+			set := mongotest.NewSet36(t, test.members)
 			store, db := openSet(t, set)
 			began := mongo.Began(t.Context())
 			if err := store.Barrier(began); err != nil {

@@ -28,7 +28,7 @@ func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]f
 			})
 		},
 		"a sequence": func() error { _, err := db.Next(t.Context(), "n", 1); return err },
-		"a barrier":  func() error { return store.Barrier(t.Context()) },
+		"a barrier":  func() error { return store.Sync(t.Context()) },
 		"counts":     func() error { _, err := db.Counts(); return err },
 		"databases":  func() error { _, err := store.Databases(); return err },
 	}
@@ -106,7 +106,7 @@ func TestAnOutageIsReported(t *testing.T) {
 
 		set.Elect()
 		time.Sleep(6 * time.Second)
-		store.Barrier(t.Context()) // the first finds that the primary has changed
+		store.Sync(t.Context()) // the first finds that the primary has changed
 		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
 			if err != nil || took > time.Second {
 				t.Errorf("%s: %v after %v", name, err, took)
@@ -116,9 +116,9 @@ func TestAnOutageIsReported(t *testing.T) {
 }
 
 // TestAppliedTransactionsAreReported as such although the primary has changed since the
-// request began: a client that is told to try again would repeat them. Reads get StoreUnsure.
+// request began: a client that is told to try again would repeat them. Reads get StoreUnsure, where they could be rolled back.
 func TestAppliedTransactionsAreReported(t *testing.T) {
-	set := mongotest.NewSet(t, 3)
+	set := mongotest.NewSet36(t, 3)
 	store, db := openSet(t, set)
 	insert(t, db, doc{"a", 1})
 	add := func() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/juju/loggo"
 	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/mongo/adapter"
@@ -45,18 +46,47 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	s := &Store{options: o.withDefaults(), session: session, remote: a, wait: u.wait}
 	s.commits = newGroupCommit(session.Copy(), u.wait)
 	s.outage = s.commits.outage
-	s.barrier = s.commits.barrier
-	// The first barrier shows whether writes succeed at all, and which server is primary.
-	if err := s.Barrier(ctx); err != nil {
+	s.barrier, s.sync = s.commits.barrier, s.commits.barrier
+	// The first write shows whether writes succeed at all, and which server is primary.
+	if err := s.Sync(ctx); err != nil {
 		s.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
 			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
 	}
-	if s.transactions, err = s.hasTransactions(); err != nil {
+	if s.transactions, err = s.hasTransactions(); err == nil && s.transactions {
+		err = s.readMajority()
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// codeNoMajorityReads is MongoDB's code for a read concern that its configuration doesn't allow.
+const codeNoMajorityReads = 148
+
+// readMajority has reads tell only of what the majority has, which is never rolled back. All transactions wait for the
+// majority before they are acknowledged, as do other writes that a reply may tell of. So no reply needs a write of its own.
+func (s *Store) readMajority() error {
+	err := s.again(func() error {
+		session := s.session.Copy()
+		defer session.Close()
+		err := session.DB(barrierDB).Run(bson.D{{"find", barrierC}, {"limit", 1}, {"readConcern", bson.D{{"level", "majority"}}}}, nil)
+		if q, ok := err.(*mgo.QueryError); ok && q.Code == codeNoMajorityReads {
+			logger.Warningf("the store has no reads with read concern majority (enableMajorityReadConcern), so each reply costs a write: %v", err)
+			return nil
+		}
+		if err == nil {
+			s.remote.ReadMajority()
+			s.barrier = func(context.Context) error { return s.outage.refuses() }
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot tell whether the store has reads of what the majority has: %w", err)
+	}
+	return nil
 }
 
 func (u *URL) adapter(dial Dial) *adapter.Adapter {

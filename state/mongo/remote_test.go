@@ -98,7 +98,7 @@ func TestManyPassOneBarrier(t *testing.T) {
 	const many = 500
 	errs := make(chan error, many)
 	for range many {
-		go func() { errs <- store.Barrier(t.Context()) }()
+		go func() { errs <- store.Sync(t.Context()) }()
 	}
 	for range many {
 		if err := <-errs; err != nil {

@@ -30,11 +30,11 @@ func (f Form) String() string { return f.DB + "." + f.Name }
 type Snapshot struct {
 	Forms []Form // of all collections, sorted
 
-	ctx     context.Context
-	session *mgo.Session
-	one     *serverSession
-	begun   bool
-	bare    map[string]bool // the collections without their documents
+	ctx              context.Context
+	session          *mgo.Session
+	one              *serverSession
+	begun, confirmed bool
+	bare             map[string]bool // the collections without their documents
 }
 
 // only drops what is not wanted from the snapshot.
@@ -89,7 +89,24 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	if !reflect.DeepEqual(snap.Forms, after) {
 		return errFormsChanged
 	}
-	return f(snap)
+	if err := f(snap); err != nil {
+		return err
+	}
+	return snap.confirm()
+}
+
+// confirm makes sure that nothing that was read will be rolled back: only the commit of a transaction tells that.
+func (s *Snapshot) confirm() error {
+	if !s.begun {
+		return nil
+	}
+	command := s.one.in(bson.D{{"commitTransaction", 1}}, false)
+	command = append(command, bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}}})
+	if err := s.session.DB("admin").Run(command, nil); err != nil {
+		return fmt.Errorf("cannot read the store at one moment: %w", err)
+	}
+	s.confirmed = true
+	return nil
 }
 
 // forms returns the forms of all collections.
@@ -196,7 +213,10 @@ func (s *Snapshot) end() {
 	if !s.begun {
 		return
 	}
-	err := s.one.abort(s.session)
+	var err error
+	if !s.confirmed {
+		err = s.one.abort(s.session)
+	}
 	if err == nil {
 		err = endSessions(s.session, []bson.D{s.one.doc()})
 	}

@@ -20,8 +20,9 @@ import (
 // A Store is a connection to the controller's store.
 type Store struct {
 	options Options
-	session *mgo.Session // all others are copies of it
-	barrier func(context.Context) error
+	session *mgo.Session                // all others are copies of it
+	barrier func(context.Context) error // see Barrier
+	sync    func(context.Context) error // see Sync
 	// server is set for the embedded store, remote and commits for a MongoDB.
 	server  *embedded.Server
 	remote  *adapter.Adapter
@@ -83,7 +84,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
-	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}
+	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, sync: server.Barrier, server: server}
 	if s.transactions, err = s.hasTransactions(); err != nil {
 		s.Close()
 		return nil, err
@@ -98,10 +99,18 @@ func OpenMemory(o Options) (*Store, error) {
 	return OpenEmbedded("store", o)
 }
 
-// Barrier returns once everything written before the call is on disk. Callers must pass it before they report
-// anything that depends on the store.
+// Barrier returns once everything that was read, and everything that transactions have written, is on disk and can't be
+// rolled back. Callers must pass it before they report anything that depends on the store.
 func (s *Store) Barrier(ctx context.Context) error {
 	if err := s.barrier(ctx); err != nil {
+		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
+	}
+	return nil
+}
+
+// Sync returns once everything written before the call is on disk, also by commands that did not wait for that themselves.
+func (s *Store) Sync(ctx context.Context) error {
+	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
 	}
 	return nil

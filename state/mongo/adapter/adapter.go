@@ -25,9 +25,10 @@ type Options struct {
 
 // An Adapter provides connections for mgo to servers that accept only OP_MSG. It is safe for concurrent use.
 type Adapter struct {
-	opts   Options
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
+	opts    Options
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	concern concern
 
 	mu      sync.Mutex
 	closed  bool

@@ -171,6 +171,7 @@ func (c *conn) killCursors(ids []int64) error {
 
 // send sends a command to the server and records that its reply is awaited.
 func (c *conn) send(a awaited, body []byte) error {
+	body, a.told = c.a.concern.add(body)
 	c.nextID++
 	a.server = c.nextID
 	c.body = body
@@ -252,6 +253,9 @@ func (c *conn) deliver(to int32, m *wire.Msg) error {
 		return errNonsense
 	}
 	a := c.awaiting[0]
+	if a.told {
+		c.a.concern.told(m.Body)
+	}
 	reply, err := translate(a, m.Body, &c.to.cursors)
 	if err == nil && a.kind != aDiscard {
 		err = c.tell(a, reply)

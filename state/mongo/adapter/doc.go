@@ -23,6 +23,8 @@
 // Requests keep their order. A connection ends when either side closes it, and after a reply that says that the server
 // is no longer primary, which mgo would not notice.
 //
+// After ReadMajority, reads have read concern majority (concern.go).
+//
 // The only message that isn't OP_MSG is the first, the greeting: every version accepts it as OP_QUERY, and the reply
 // describes the server.
 //

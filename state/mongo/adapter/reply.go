@@ -31,6 +31,7 @@ type awaited struct {
 	server int32  // the adapter's id for the message to the server
 	cursor int64  // of a getMore
 	last   bool   // the client wants no further batch
+	told   bool   // the reply tells of what the majority has
 	reply  []byte // for aLocal
 }
 

@@ -82,6 +82,7 @@ func (r *request) aggregate() error {
 	b := r.conn.emptyBatch()
 	id := int64(0)
 	if cur != nil {
+		cur.durable = r.durable
 		if id, err = r.s.begin(cur, b, a.batch, false); err != nil {
 			return err
 		}

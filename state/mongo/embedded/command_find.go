@@ -81,6 +81,7 @@ func (r *request) find() error {
 	b := r.conn.emptyBatch()
 	var id int64
 	if cur != nil {
+		cur.durable = r.durable
 		if id, err = r.s.begin(cur, b, f.batch, f.single); err != nil {
 			return err
 		}
@@ -214,6 +215,7 @@ func (r *request) getMore() error {
 	if err != nil {
 		return err
 	}
+	r.durable = r.durable || b.durable
 	r.appendCursor(id, namespace, "nextBatch", b)
 	return nil
 }
@@ -232,6 +234,7 @@ func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n in
 	}
 	more := false
 	defer func() { c.s.cursors.release(cur, more) }()
+	b.durable = cur.durable
 	if cur.stream != nil {
 		err = cur.stream.wait(c, cur, b, n, wait)
 		more = err == nil && !cur.stream.invalid

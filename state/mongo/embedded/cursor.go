@@ -28,6 +28,8 @@ type cursor struct {
 	stream *changeStream // set for a change stream
 	await  bool
 
+	durable bool // its batches may only have what is on disk
+
 	// Guarded by the registry's lock.
 	busy     bool
 	used     time.Time
@@ -89,8 +91,9 @@ const maxBatch = 4 << 20
 
 // A batch is a sequence of documents.
 type batch struct {
-	data []byte
-	ends []int
+	data    []byte
+	ends    []int
+	durable bool // it may only be sent once they are on disk
 }
 
 func (b *batch) each(do func(i int, doc []byte)) {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,9 @@ type request struct {
 	out []byte
 
 	deadline time.Time // from maxTimeMS; zero for none
-	barrier  bool      // the write concern requires a sync to disk
+	// durable is set if the reply may only be sent once everything that was written before, and what it tells, is on disk:
+	// the write concern or the read concern requires it.
+	durable bool
 	// unacknowledged is set for the write concern w: 0: the client doesn't want a reply.
 	unacknowledged bool
 }
@@ -108,7 +111,7 @@ func (r *request) run() error {
 	if err := r.inSession(cmd); err != nil {
 		return err
 	}
-	if r.barrier {
+	if r.durable {
 		return r.s.Barrier(r.ctx)
 	}
 	return nil
@@ -181,9 +184,14 @@ func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) 
 // general parses the fields that any command may have.
 func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	switch key {
-	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion",
+	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "apiVersion",
 		"txnNumber", "startTransaction", "autocommit", "stmtId", "stmtIds":
 		return true, nil
+	case "readConcern":
+		doc, err := wantDocument(key, v)
+		level, _ := raw.Get(doc, "level")
+		r.durable = r.durable || isText(level, "majority", "linearizable")
+		return true, err
 	case "maxTimeMS":
 		d, err := maxTime(v)
 		if d > 0 {
@@ -219,7 +227,7 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			said = true
 			journaled = journaled || raw.Truthy(e.Value)
 		case "w":
-			majority = e.Value.Type == bson.TypeString && string(raw.Text(e.Value)) == "majority"
+			majority = isText(e.Value, "majority")
 			n, ok := raw.Int(e.Value)
 			r.unacknowledged = ok && n == 0
 			if ok && n > 1 {
@@ -228,8 +236,13 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 		}
 	}
 	// w: "majority" implies j: true unless the client says otherwise.
-	r.barrier = journaled || majority && !said
+	r.durable = r.durable || journaled || majority && !said
 	return nil
+}
+
+// isText reports whether a value is one of these strings.
+func isText(v bsoncore.Value, texts ...string) bool {
+	return v.Type == bson.TypeString && slices.Contains(texts, string(raw.Text(v)))
 }
 
 // late returns an error once the client's time limit has passed or the server has closed.

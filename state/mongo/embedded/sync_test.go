@@ -21,6 +21,7 @@ func TestOnDisk(t *testing.T) {
 		opts    embedded.Options
 		concern d
 		barrier bool
+		read    string // the read concern of a later find, if any
 		want    int64
 	}{
 		{about: "no request"},
@@ -30,6 +31,8 @@ func TestOnDisk(t *testing.T) {
 		{about: "the write concern", concern: d{{Key: "j", Value: true}}, want: 1},
 		{about: "the old write concern", concern: d{{Key: "getLastError", Value: 1}, {Key: "fsync", Value: true}}, want: 1},
 		{about: "a barrier", barrier: true, want: 1},
+		{about: "no request, and a read", read: "local"},
+		{about: "a read that may only tell of what is on disk", read: "majority", want: 1},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			fs := vfs.NewCrashableMem()
@@ -50,11 +53,42 @@ func TestOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if test.read != "" {
+				c.must(d{{Key: "find", Value: "c"}, {Key: "readConcern", Value: d{{Key: "level", Value: test.read}}}})
+			}
 			left := connect(t, open(t, embedded.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})}))
 			if n := number(left.must(d{{Key: "count", Value: "c"}}), "n"); n != test.want {
 				t.Errorf("%d documents survived, want %d", n, test.want)
 			}
 		})
+	}
+}
+
+// A change stream that was opened with read concern majority only tells of what is on disk, as does the rest of a query.
+func TestBatchesAreOnDisk(t *testing.T) {
+	for _, query := range []d{
+		{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{d{{Key: "$changeStream", Value: d{}}}}}, {Key: "cursor", Value: d{}}},
+		{{Key: "find", Value: "capped"}, {Key: "tailable", Value: true}, {Key: "awaitData", Value: true}},
+	} {
+		fs := vfs.NewCrashableMem()
+		s := open(t, embedded.Options{FS: fs})
+		c := connect(t, s)
+		c.must(d{{Key: "create", Value: "c"}})
+		c.must(d{{Key: "create", Value: "capped"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 16}})
+		insert := func(id int) {
+			for _, name := range []string{"c", "capped"} {
+				c.must(d{{Key: "insert", Value: name}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: id}}}}})
+			}
+		}
+		insert(1)
+		reply := c.must(append(query, bson.E{Key: "readConcern", Value: d{{Key: "level", Value: "majority"}}}))
+		insert(2)
+		id := reply.Lookup("cursor", "id").Int64()
+		c.must(d{{Key: "getMore", Value: id}, {Key: "collection", Value: query[0].Value}})
+		left := connect(t, open(t, embedded.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})}))
+		if n := number(left.must(d{{Key: "count", Value: "c"}}), "n"); n != 2 {
+			t.Errorf("%v: %d documents survived what was told, want 2", query, n)
+		}
 	}
 }
 
