@@ -79,7 +79,7 @@ func StoreOf(c *controller.Controller) *mongo.Store {
 
 // ControllerDB opens the controller's own database in a store until the test ends.
 func ControllerDB(t testing.TB, store *mongo.Store) *mongo.Database {
-	db := store.Open("juju")
+	db := store.Open(controller.DB)
 	t.Cleanup(func() { db.Close(errors.New("the test has ended")) })
 	return db
 }

@@ -3,11 +3,13 @@ package statetest
 import (
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"juju/state/controller"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"
@@ -19,7 +21,8 @@ import (
 //	""              the embedded one, in memory
 //	standalone      the same without transactions of its own: mgo/txn's are used
 //	adapter         a simulated MongoDB, through the adapter
-//	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
+//	mongodb://HOST  the MongoDB there, on loopback and without TLS, if it holds no controller: each store that a test
+//	                opens has its own databases in it, which are dropped when the test ends
 const StoreVariable = "JUJU_TEST_STORE"
 
 // Standalone reports whether the embedded stores of tests are without transactions of their own.
@@ -40,38 +43,40 @@ func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	case kind == "adapter":
 		set := mongotest.NewSet(t, 1)
 		o.Dial = set.Dial
-		return openURL(t, set.URL(), o)
+		return openURL(t, parseLocal(t, set.URL()), o)
 	case strings.HasPrefix(kind, "mongodb://"):
-		store := openURL(t, kind, o)
-		names, err := store.Databases()
-		for _, name := range names {
-			if err == nil {
-				err = store.Drop(name)
-			}
+		url := parseLocal(t, kind)
+		if slices.Contains(mongotest.DatabaseNames(t, url, o.Dial), controller.DB) {
+			t.Fatalf("%s=%s holds a controller, in its database %s, and no test made it: give the tests a MongoDB of their own",
+				StoreVariable, url, controller.DB)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
+		o.Dial = mongotest.Tenant(t, url, o.Dial)
+		return openURL(t, url, o)
 	default:
 		t.Fatalf("%s is %q; see the package's documentation", StoreVariable, kind)
 		return nil
 	}
 }
 
-func openURL(t testing.TB, text string, o mongo.Options) *mongo.Store {
+// parseLocal parses the URL of a MongoDB, which must be on this host.
+func parseLocal(t testing.TB, text string) *mongo.URL {
 	t.Helper()
-	u, err := mongo.ParseURL(text)
+	url, err := mongo.ParseURL(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range u.Hosts() {
+	for _, address := range url.Hosts() {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil || !net.ParseIP(host).IsLoopback() {
 			t.Fatalf("%s is not on loopback: its databases may be in use", address)
 		}
 	}
-	store, err := mongo.OpenURL(t.Context(), u, o)
+	return url
+}
+
+func openURL(t testing.TB, url *mongo.URL, o mongo.Options) *mongo.Store {
+	t.Helper()
+	store, err := mongo.OpenURL(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}

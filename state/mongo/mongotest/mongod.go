@@ -18,6 +18,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/doc/verify"
+	"juju/state/mongo"
 	"juju/state/mongo/adapter"
 )
 
@@ -109,6 +110,18 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 		t.Fatalf("cannot make a replica set: %v", err)
 	}
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
+}
+
+// DatabaseNames returns the names of all databases of a MongoDB, as one of its servers knows them. It writes nothing.
+func DatabaseNames(t testing.TB, url *mongo.URL, dial mongo.Dial) []string {
+	t.Helper()
+	session := dialMember(t, url.Hosts()[0], dial)
+	defer session.Close()
+	names, err := session.DatabaseNames()
+	if err != nil {
+		t.Fatalf("cannot list the databases of %s: %v", url, err)
+	}
+	return names
 }
 
 // stepDown makes a primary step down for ten seconds, once another member has all its writes, for which it
