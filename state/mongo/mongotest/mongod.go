@@ -93,8 +93,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	}
 }
 
-// StartSet starts a replica set with this number of members and returns its URL. The set may not have elected its first
-// primary yet.
+// StartSet starts a replica set with this number of members, waits until it has a primary, and returns its URL.
 func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	t.Helper()
 	var hosts []string
@@ -109,7 +108,45 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	if err != nil {
 		t.Fatalf("cannot make a replica set: %v", err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
+	defer cancel()
+	if err := awaitPrimary(ctx, t, hosts, nil); err != nil {
+		t.Fatal(err)
+	}
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
+}
+
+// awaitPrimary returns once one of the hosts is primary, or with an error when ctx ends.
+func awaitPrimary(ctx context.Context, t testing.TB, hosts []string, dial mongo.Dial) error {
+	t.Helper()
+	var sessions []*mgo.Session
+	for _, host := range hosts {
+		session := dialMember(t, host, dial)
+		defer session.Close()
+		sessions = append(sessions, session)
+	}
+	for {
+		for _, session := range sessions {
+			is, err := isPrimary(session)
+			if is {
+				return nil
+			}
+			if err != nil {
+				session.Refresh()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s has no primary: %w", strings.Join(hosts, ","), context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func isPrimary(member *mgo.Session) (bool, error) {
+	var is struct{ IsMaster bool }
+	err := member.Run("ismaster", &is)
+	return is.IsMaster, err
 }
 
 // DatabaseNames returns the names of all databases of a MongoDB, as one of its servers knows them. It writes nothing.
@@ -130,15 +167,13 @@ var stepDown = bson.D{{Name: "replSetStepDown", Value: 10}, {Name: "secondaryCat
 
 // StepDown makes the primary of a replica set step down, whichever of the hosts it is. dial connects to them; nil is
 // TCP.
-func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (net.Conn, error)) {
+func StepDown(t testing.TB, hosts []string, dial mongo.Dial) {
 	t.Helper()
 	for _, host := range hosts {
 		session := dialMember(t, host, dial)
-		var is struct{ IsMaster bool }
-		err := session.Run("ismaster", &is)
-		if err == nil && is.IsMaster {
+		if is, _ := isPrimary(session); is {
 			// It may close the connection instead of replying.
-			err = session.Run(stepDown, nil)
+			err := session.Run(stepDown, nil)
 			session.Close()
 			var refused *mgo.QueryError
 			if errors.As(err, &refused) {
@@ -153,7 +188,7 @@ func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (
 }
 
 // dialMember opens a session with one server in any role.
-func dialMember(t testing.TB, host string, dial func(context.Context, string) (net.Conn, error)) *mgo.Session {
+func dialMember(t testing.TB, host string, dial mongo.Dial) *mgo.Session {
 	t.Helper()
 	a := adapter.New(adapter.Options{Name: "test", Dial: dial})
 	t.Cleanup(a.Close)
