@@ -24,23 +24,35 @@ const stories = "^Test(UnreferencedService|ServiceIsRemovedWith|UnstartedUnit|Ma
 // that way.
 func TestOnTheAdapter(t *testing.T) {
 	t.Parallel()
-	if n := runOn(t, "adapter", "-test.run", stories, "-test.short"); n < 15 {
-		t.Errorf("%d tests ran, want at least 15: have the tests that stories matches been renamed?", n)
-	}
+	runStories(t, "adapter")
 }
 
-// TestOnMongoDB runs all tests of this package on a real MongoDB, if there is one.
+// TestOnMongoDB runs all tests of this package on a real MongoDB, if there is one: on a replica set of one, whose
+// transactions they use. Some also run on a standalone, which has none, so that mgo/txn's are used.
 func TestOnMongoDB(t *testing.T) {
 	verify.Only(t, "needs a MongoDB")
 	if os.Getenv(statetest.StoreVariable) != "" {
 		t.Skip("already running on another store")
 	}
-	address := mongotest.FindMongod(t).Start(t)
-	args := []string{"-test.parallel=1"}
-	if testing.Short() {
-		args = append(args, "-test.short")
+	mongod := mongotest.FindMongod(t)
+	t.Run("set", func(t *testing.T) {
+		var args []string
+		if testing.Short() {
+			args = append(args, "-test.short")
+		}
+		runOn(t, mongod.StartSet(t, 1), args...)
+	})
+	t.Run("standalone", func(t *testing.T) {
+		runStories(t, "mongodb://"+mongod.Start(t))
+	})
+}
+
+// runStories runs the tests that stories matches on another store.
+func runStories(t *testing.T, store string) {
+	t.Helper()
+	if n := runOn(t, store, "-test.run", stories, "-test.short"); n < 15 {
+		t.Errorf("%d tests ran, want at least 15: have the tests that stories matches been renamed?", n)
 	}
-	runOn(t, "mongodb://"+address, args...)
 }
 
 // runOn runs tests of this package on another store and returns how many passed.

@@ -34,12 +34,16 @@ func (s stalling) Write(b []byte) (int, error) {
 // counts, and none relied on what the other has changed. mgo/txn fails in this (its own test of it is skipped).
 func TestTwoControllersLoseNoUpdate(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		conn, err := set.Dial(ctx, address)
+	twoControllersLoseNoUpdate(t, set.URL(), set.Dial)
+}
+
+func twoControllersLoseNoUpdate(t *testing.T, url string, dial mongo.Dial) {
+	stalls := func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := dial(ctx, address)
 		return stalling{conn}, err
 	}
-	_, a := openURL(t, set.URL(), mongo.Options{Dial: dial})
-	_, b := openURL(t, set.URL(), mongo.Options{Dial: dial})
+	_, a := openURL(t, url, mongo.Options{Dial: stalls})
+	_, b := openURL(t, url, mongo.Options{Dial: stalls})
 	const counters, pairs = 2, 2
 	each := 60
 	if testing.Short() {

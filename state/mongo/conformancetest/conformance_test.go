@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2"
 
 	"juju/doc/verify"
+	"juju/state/mongo"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/conformancetest"
 	"juju/state/mongo/embedded"
@@ -58,24 +59,36 @@ func TestEmbedded(t *testing.T) {
 	conformancetest.Run(t, func(t testing.TB) *mgo.Session { return connect(t, server) })
 }
 
-// TestMongod runs the suite on a real MongoDB: the one named by $MONGOD, or else the one
-// on PATH.
+// TestMongod runs the suite on a real MongoDB, a replica set of one: on the one named by $MONGOD, or else the one on PATH.
+// MongoDB's own driver uses its transactions and change streams there, too.
 func TestMongod(t *testing.T) {
 	verify.Only(t, "needs a MongoDB")
 	t.Parallel()
 	mongod := mongotest.FindMongod(t)
+	text := mongod.StartSet(t, 1)
+	url, err := mongo.ParseURL(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := url.Hosts()[0]
 	a := adapter.New(adapter.Options{Logf: t.Logf})
 	t.Cleanup(a.Close)
 	t.Run("Direct", func(t *testing.T) {
 		if !mongod.TakesOpQuery() {
 			t.Skipf("MongoDB %d.%d does not accept OP_QUERY", mongod.Major, mongod.Minor)
 		}
-		address := mongod.Start(t)
 		conformancetest.Run(t, func(t testing.TB) *mgo.Session { return dial(t, &mgo.DialInfo{Addrs: []string{address}}) })
 	})
 	t.Run("Adapter", func(t *testing.T) {
-		address := mongod.Start(t)
 		conformancetest.Run(t, func(t testing.TB) *mgo.Session { return dialThrough(t, a, address) })
+	})
+	t.Run("Driver", func(t *testing.T) {
+		if mongod.Major < 4 {
+			t.Skipf("MongoDB %d.%d has no transactions", mongod.Major, mongod.Minor)
+		}
+		client, ctx := connectDriver(t, text)
+		t.Run("Transactions", func(t *testing.T) { driveTransactions(t, ctx, client.Database("driver-transactions")) })
+		t.Run("ChangeStreams", func(t *testing.T) { driveChangeStreams(t, ctx, client.Database("driver-changestreams")) })
 	})
 }
 

@@ -35,20 +35,7 @@ func TestDriver(t *testing.T) {
 		}
 		listener.Close()
 	})
-	bound, done := context.WithTimeout(context.Background(), verify.Patience)
-	t.Cleanup(done)
-	client, err := mongo.Connect(bound, options.Client().ApplyURI("mongodb://"+listener.Addr().String()+"/?directConnection=true"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := client.Ping(bound, nil); err != nil {
-		t.Fatal(err)
-	}
+	client, bound := connectDriver(t, "mongodb://"+listener.Addr().String()+"/?directConnection=true")
 	for _, subject := range []struct {
 		name string
 		run  func(*testing.T, context.Context, *mongo.Database)
@@ -67,6 +54,26 @@ func TestDriver(t *testing.T) {
 	} {
 		t.Run(subject.name, func(t *testing.T) { subject.run(t, bound, client.Database("driver-"+subject.name)) })
 	}
+}
+
+// connectDriver connects MongoDB's Go driver to a server until the test ends. The context ends with verify.Patience.
+func connectDriver(t *testing.T, url string) (*mongo.Client, context.Context) {
+	t.Helper()
+	bound, done := context.WithTimeout(context.Background(), verify.Patience)
+	t.Cleanup(done)
+	client, err := mongo.Connect(bound, options.Client().ApplyURI(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Disconnect(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := client.Ping(bound, nil); err != nil {
+		t.Fatal(err)
+	}
+	return client, bound
 }
 
 func must[T any](t *testing.T) func(v T, err error) T {
