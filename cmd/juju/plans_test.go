@@ -16,13 +16,13 @@ func TestDryRun(t *testing.T) {
 		Changes: []entity.PlannedChange{{Action: entity.PlanAdd, Kind: "unit", Name: "web/1", Detail: "on machine 3"}},
 		Hooks:   []entity.PlannedHook{{Unit: "web/1", Hook: "install"}, {Unit: "web/0", Hook: "ring-relation-joined", About: "web/1"}},
 		Waits:   []string{"unit web/2 runs no hooks: its agent is lost"}, Unsettled: []string{"web/0"}}
-	u.types("add-unit", "web", "-n", "50", "--dry-run")
+	u.types("add-unit", "web", "-n", "250", "--force", "--dry-run")
 	u.sees(0, "ACTION  KIND  NAME   DETAIL\nadd     unit  web/1  on machine 3\n\n"+
 		"UNIT   HOOK                  ABOUT\nweb/1  install\nweb/0  ring-relation-joined  web/1\n",
 		"WARNING look out\nunit web/2 runs no hooks: its agent is lost\n"+
 			"These units are still busy with earlier changes, whose hooks are listed too: web/0\n"+
 			"Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
-	if got := fmt.Sprint(u.fake.calls); got != "[AddUnits web 20 [] AddUnits web 20 [] AddUnits web 10 []]" {
+	if got := fmt.Sprint(u.fake.calls); got != "[AddUnits web 100 [] AddUnits web 100 [] AddUnits web 50 []]" {
 		t.Errorf("it asked for %s", got)
 	}
 	u.fake.plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}}
