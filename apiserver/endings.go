@@ -27,7 +27,7 @@ type modelTies struct {
 	all     map[*tie]bool
 	agents  map[entity.Tag]map[*tie]bool
 	watched bool // passwords are watched, which starts with the first agent
-	// listed is when the watch of passwords delivered its first event; zero before that.
+	// listed is when the watch of passwords last named all agents, as it does first; zero before that.
 	listed time.Time
 	// changed is when the watch last named an agent, for agents whose login was in progress then.
 	changed map[entity.Tag]time.Time
@@ -144,7 +144,6 @@ func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 // follow checks agents whose passwords may have changed, until the model closes, the watch ends, or the model has no
 // ties left.
 func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan []string) {
-	first := true
 	for {
 		select {
 		case <-empty.Done():
@@ -155,19 +154,18 @@ func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan [
 			if !open {
 				return
 			}
-			e.check(m, e.concerned(m, names, first))
-			first = false
+			e.check(m, e.concerned(m, names))
 		}
 	}
 }
 
-// concerned returns the ties of the agents that a watch names. The first event names all agents, and stands for all
-// changes since they were read. So it concerns all ties, and through listed also those whose login began before it.
-func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*tie) {
+// concerned returns the ties of the agents that a watch names. Nil names all agents, as the first event does, which stands
+// for all changes before it. It concerns all ties, and through listed also those whose login began before it.
+func (e *endings) concerned(m *modelTies, names []string) (ties []*tie) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	if first {
+	if names == nil {
 		m.listed = now
 		for _, of := range m.agents {
 			for t := range of {
@@ -196,14 +194,21 @@ func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*t
 
 // check ends the ties whose agent has a different password now, or none.
 func (e *endings) check(m *modelTies, ties []*tie) {
+	if len(ties) == 0 {
+		return
+	}
+	tags := make([]entity.Tag, len(ties))
+	for i, t := range ties {
+		tags[i] = t.agent
+	}
+	now, err := m.model.Agents().Stamps(context.Background(), tags)
 	for _, t := range ties {
-		now, err := m.model.Agents().Stamp(context.Background(), t.agent)
 		switch {
 		case err != nil && isDone(m.model.Done()):
 			t.end(errNoModel)
 		case err != nil:
 			t.end(errUnsure) // the agent reconnects
-		case now != t.password:
+		case now[t.agent] != t.password:
 			t.end(errRevoked)
 		}
 	}

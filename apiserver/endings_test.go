@@ -173,7 +173,7 @@ func TestFirstPasswordEventConcernsAllAgents(t *testing.T) {
 	here := &tie{agent: agent, since: read.Add(time.Nanosecond)}
 	m := &modelTies{listed: read, agents: map[entity.Tag]map[*tie]bool{agent: {here: true}},
 		changed: map[entity.Tag]time.Time{}}
-	if ties := e.concerned(m, []string{agent.String()}, true); len(ties) != 1 || ties[0] != here {
+	if ties := e.concerned(m, nil); len(ties) != 1 || ties[0] != here {
 		t.Errorf("it concerns %v", ties)
 	}
 	if !here.since.Before(m.listed) {

@@ -66,37 +66,29 @@ func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce strin
 // AgentStamp returns a stamp that changes with an agent's password and reveals nothing about it.
 func AgentStamp(password string) string { return secret.Stamp(secret.HashRandom(password)) }
 
-// Stamp returns the AgentStamp of the current password of a machine's or unit's agent; "" if it has none.
-func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
-	var doc modeldb.Credential
-	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
-		return "", nil
-	} else if err != nil {
-		return "", err
+// Stamps returns the AgentStamps of the current passwords of agents, of those that have one.
+func (a Agents) Stamps(ctx context.Context, tags []entity.Tag) (map[entity.Tag]string, error) {
+	ids := make([]string, len(tags))
+	for i, tag := range tags {
+		ids[i] = tag.String()
 	}
-	return secret.Stamp(doc.Hash), nil
+	var docs []modeldb.Credential
+	if err := a.st.db.All(modeldb.CredentialsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
+		return nil, err
+	}
+	stamps := map[entity.Tag]string{}
+	for _, d := range docs {
+		if tag, err := entity.ParseTag(d.ID); err == nil {
+			stamps[tag] = secret.Stamp(d.Hash)
+		}
+	}
+	return stamps, nil
 }
 
-// WatchPasswords sends the ids of agents whose password was set, changed or removed.
+// WatchPasswords sends the ids of agents whose password was set, changed or removed; nil stands for all. It reads no
+// passwords: most agents are not connected when they get theirs.
 func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
-	return watcher.Strings(ctx, a.st.hub, watcher.Listing[string]{
-		Topics: []watcher.Topic{watcher.Collection(modeldb.CredentialsC)},
-		List: func(ids []string) (map[string]string, error) {
-			var query bson.D
-			if ids != nil {
-				query = bson.D{{"_id", bson.D{{"$in", ids}}}}
-			}
-			var docs []modeldb.Credential
-			if err := a.st.db.All(modeldb.CredentialsC, query, &docs); err != nil {
-				return nil, err
-			}
-			stamps := map[string]string{}
-			for _, d := range docs {
-				stamps[d.ID] = secret.Stamp(d.Hash)
-			}
-			return stamps, nil
-		},
-	})
+	return watcher.Changes(ctx, a.st.hub, watcher.Collection(modeldb.CredentialsC)), nil
 }
 
 // SetPassword replaces the password of a machine's or unit's agent.
@@ -105,11 +97,19 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password",
 			len(password))
 	}
+	tried := false
 	return a.st.change(ctx, func(o *ops) error {
-		if err := a.st.hashOps(o, tag, secret.HashRandom(password)); err != nil {
-			return err
+		if tried { // what hashOps asserts did not hold
+			n, err := a.st.db.Count(ofAgent(tag), bson.D{{"_id", tag.ID}})
+			if err == nil && n == 0 {
+				err = entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return nil
+		tried = true
+		return a.st.hashOps(o, tag, secret.HashRandom(password))
 	})
 }
 
@@ -158,7 +158,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	return all, err
 }
 
-// hashOps stores the password hash of a machine's or unit's agent.
+// hashOps stores the password hash of a machine's or unit's agent, and asserts that the machine or unit exists.
 func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	id := tag.String()
 	if n, err := st.db.Count(modeldb.CredentialsC, bson.D{{"_id", id}}); err != nil {
@@ -167,16 +167,15 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 		o.Update(modeldb.CredentialsC, id, modeltxn.Exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
-	owner := modeldb.UnitsC
-	if tag.Kind == entity.KindMachine {
-		owner = modeldb.MachinesC
-	}
-	if n, err := st.db.Count(owner, bson.D{{"_id", tag.ID}}); err != nil {
-		return err
-	} else if n == 0 {
-		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
-	}
-	o.Assert(owner, tag.ID, modeltxn.Exists)
+	o.Assert(ofAgent(tag), tag.ID, modeltxn.Exists)
 	o.Insert(modeldb.CredentialsC, id, modeldb.Credential{ID: id, Hash: hash})
 	return nil
+}
+
+// ofAgent returns the collection of the machine or unit whose agent has a tag.
+func ofAgent(tag entity.Tag) string {
+	if tag.Kind == entity.KindMachine {
+		return modeldb.MachinesC
+	}
+	return modeldb.UnitsC
 }

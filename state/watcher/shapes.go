@@ -35,6 +35,44 @@ func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	return out
 }
 
+// Changes watches topics and sends the sorted ids of documents that may have changed, without reading them. Nil stands for
+// all documents; the first event is nil.
+func Changes(ctx context.Context, h *Hub, topics ...Topic) <-chan []string {
+	sub := h.Subscribe(topics...)
+	out := make(chan []string)
+	go func() {
+		defer close(out)
+		defer sub.Close()
+		pending, all := map[string]bool{}, true
+		for {
+			var next []string
+			if !all {
+				next = slices.Sorted(maps.Keys(pending))
+			}
+			var send chan<- []string
+			if all || len(pending) > 0 {
+				send = out
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-sub.Done():
+				return
+			case send <- next:
+				all = false
+				clear(pending)
+			case <-sub.Wake():
+				changes, reset := sub.Take()
+				all = all || reset
+				for _, c := range changes {
+					pending[c.ID] = true
+				}
+			}
+		}
+	}()
+	return out
+}
+
 // A Listing describes what a Strings watch observes.
 type Listing[V comparable] struct {
 	Topics []Topic

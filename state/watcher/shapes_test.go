@@ -80,3 +80,48 @@ func TestHalfAppliedTransactionsAreNamedAgain(t *testing.T) {
 		expect("when something else of it has changed")
 	})
 }
+
+func TestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := watcher.NewHub(nil)
+		events := watcher.Changes(t.Context(), hub, watcher.Collection("c"))
+		change := func(ids ...string) {
+			for _, id := range ids {
+				hub.Publish(watcher.Change{Collection: "c", ID: id})
+			}
+			synctest.Wait()
+		}
+		for _, step := range []struct {
+			when string
+			act  func()
+			want []string
+		}{
+			{"at first", func() {}, nil},
+			{"after changes", func() { change("b", "a", "b") }, []string{"a", "b"}},
+			{"after another one", func() { change("a") }, []string{"a"}},
+			{"after a reset and a change", func() { hub.Reset(); change("a") }, nil},
+			{"after a change again", func() { change("c") }, []string{"c"}},
+		} {
+			step.act()
+			synctest.Wait()
+			select {
+			case got := <-events:
+				if (got == nil) != (step.want == nil) || !slices.Equal(got, step.want) {
+					t.Errorf("%s: got %v, want %v", step.when, got, step.want)
+				}
+			default:
+				t.Errorf("%s: got no event", step.when)
+			}
+		}
+		synctest.Wait()
+		select {
+		case got := <-events:
+			t.Errorf("got %v after the last change", got)
+		default:
+		}
+		hub.Close()
+		if _, open := <-events; open {
+			t.Error("the watch goes on after the hub is closed")
+		}
+	})
+}
