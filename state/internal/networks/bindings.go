@@ -19,7 +19,11 @@ import (
 
 // Bindings returns the names of the spaces to which a service's endpoints are bound, with the default at "".
 func Bindings(db *modeltxn.DB, service modeldb.Service, meta *charm.Meta) (map[string]string, error) {
-	doc, err := db.Networks()
+	var doc modeldb.Networks // which always has alpha
+	var err error
+	if len(service.Bindings) > 0 {
+		doc, err = db.Networks()
+	}
 	all := map[string]string{}
 	for _, endpoint := range append(meta.Endpoints(), "") {
 		all[endpoint] = doc.NameOf(service.SpaceFor(endpoint))
