@@ -174,7 +174,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 		return identity{}, nil, err
 	}
 	defer release()
-	st, err := s.controller.Model(ctx, model)
+	st, err := s.controller.Opened(ctx, model)
 	if errors.Is(err, entity.NotFound) {
 		return identity{}, nil, invalidLogin()
 	}

@@ -263,6 +263,18 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 	return st, nil
 }
 
+// Opened is Model for a caller that may use a model until this process closes it, which it does when it hears that the model
+// is no longer ready. Only if the model is not open is its row read.
+func (c *Controller) Opened(ctx context.Context, id string) (*state.State, error) {
+	c.mu.Lock()
+	m, open := c.states[id]
+	c.mu.Unlock()
+	if open {
+		return m.State, nil
+	}
+	return c.Model(ctx, id)
+}
+
 // dropRemade drops the database of a model that was removed while it was being opened, because opening
 // recreates missing collections. It leaves alone a database that has not been removed yet.
 func (c *Controller) dropRemade(uuid string) error {
