@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -157,13 +158,10 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if info.Storage, err = u.storage(); err != nil {
 		return entity.UnitInfo{}, err
 	}
-	subordinates, err := u.st.units(bson.D{{"principal", u.doc.Name}})
-	if err != nil {
+	if info.Subordinates, err = watches.DeployedBy(u.st.db, entity.UnitTag(u.doc.Name)); err != nil {
 		return entity.UnitInfo{}, err
 	}
-	for _, s := range subordinates {
-		info.Subordinates = append(info.Subordinates, s.doc.Name)
-	}
+	slices.SortFunc(info.Subordinates, entity.CompareNatural)
 	machine, err := u.machine(ctx)
 	if err != nil {
 		return entity.UnitInfo{}, err
