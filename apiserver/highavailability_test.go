@@ -21,6 +21,7 @@ type fakeControllers struct {
 }
 
 func (f *fakeControllers) Nodes() ([]entity.ControllerNode, error)     { return f.nodes, nil }
+func (f *fakeControllers) Alone() bool                                 { return len(f.nodes) == 1 }
 func (f *fakeControllers) Upgrade() (*entity.ControllerUpgrade, error) { return f.upgrade, nil }
 func (f *fakeControllers) Watch(context.Context) (<-chan struct{}, error) {
 	f.moved = make(chan struct{}, 1)

@@ -65,6 +65,10 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 			return params.LoginResult{}, err
 		}
 	}
+	if id.Roles&(facades.MachineAgent|facades.UnitAgent|facades.ControllerAgent) != 0 && s.config.Controllers != nil &&
+		!s.config.Controllers.Alone() {
+		model.Agents().Moved()
+	}
 	if id.Roles&(facades.MachineAgent|facades.UnitAgent) != 0 {
 		leave = append(leave, s.presence.Arrive(conn.uuid, id.Tag, &conn.line, binariesOf(p)))
 	}

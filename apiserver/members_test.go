@@ -6,12 +6,16 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
 )
 
 // However many agents connect, there is room for users, and for superusers. Those that are refused learn why.
@@ -76,4 +80,46 @@ type fullListener struct{ net.Listener }
 
 func (fullListener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+}
+
+// Where there are several controllers, an agent that logs in may have been told by another one what this one has yet to
+// hear of, so nothing that was read before is used for it.
+func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
+	t.Parallel()
+	set := mongotest.NewSet(t, 1)
+	var reads atomic.Int64 // of the model's own document
+	url, err := mongo.ParseURL(set.URL())
+	statetest.OK(t, err)
+	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.DialNoting(func(_, collection string) {
+		if collection == "model" {
+			reads.Add(1)
+		}
+	})})
+	statetest.OK(t, err)
+	c, st := statetest.ControllerOn(t, store, controller.Options{Shared: true})
+	f := &fakeControllers{nodes: []entity.ControllerNode{{Machine: "0"}}}
+	w := newWorldOf(t, c, st, func(c *Config) { c.Controllers = f }).populate()
+	events, err := st.Watches().ModelConfig(t.Context())
+	w.ok(err)
+	life := func() (read bool) {
+		t.Helper()
+		before := reads.Load()
+		_, err := st.Agents().AsWatched().Life(t.Context())
+		w.ok(err)
+		return reads.Load() > before
+	}
+	for range events { // the second one comes once the changes are followed
+		if !life() || !life() {
+			break
+		}
+	}
+	w.dial(w.info(entity.UnitTag("mysql/0")))
+	if life() {
+		t.Error("with one controller, the login of an agent made the model be read again")
+	}
+	f.nodes = append(f.nodes, entity.ControllerNode{Machine: "1"})
+	w.dial(w.info(entity.UnitTag("mysql/0")))
+	if !life() {
+		t.Error("with two controllers, an agent that has just logged in reads what was read before")
+	}
 }

@@ -109,7 +109,8 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) { ret
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc modeldb.Charm
-	if err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	// A charm never changes. If it was just removed, so was its archive.
+	if err := c.st.watched.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
 	archive, err := c.st.host.Archives.Open(doc.SHA256)

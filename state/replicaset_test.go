@@ -22,7 +22,7 @@ type ledger struct {
 	writes   int      // those that waited for the majority
 }
 
-func (l *ledger) note(command bsoncore.Document) {
+func (l *ledger) note(_ string, command bsoncore.Document) {
 	elements, err := command.Elements()
 	if err != nil || len(elements) == 0 {
 		return

@@ -28,6 +28,8 @@ type State struct {
 	host Host
 	db   *modeltxn.DB
 	hub  *watcher.Hub
+	// watched is the model as its watches have reported it.
+	watched *State
 
 	follow func(context.Context, *watcher.Hub)
 	tail   *watcher.Tailer
@@ -64,7 +66,11 @@ func (t Transactions) Barrier(ctx context.Context) error { return t.st.host.Stor
 
 // Fence is lease.Fence for the model's database.
 func (t Transactions) Fence(ctx context.Context, epoch int64) (context.Context, error) {
-	return lease.Fence(ctx, t.st.db.Database, epoch)
+	fenced, err := lease.Fence(ctx, t.st.db.Database, epoch)
+	// From now on no controller that led before can change anything: what it has changed must be read, whether or not its
+	// events have come.
+	t.st.db.Forget()
+	return fenced, err
 }
 
 // ResumeTransactions finishes unfinished transactions, except recent ones that are probably still running.
@@ -153,9 +159,12 @@ type Archives interface {
 // the given time, and runs pending upgrade steps. close ends all watches of the model, and closes its connections once
 // no call uses them; later calls fail with why.
 func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
-	st = &State{host: h, db: &modeltxn.DB{Database: h.Store.Open(uuid), UUID: uuid, Name: name, Clock: h.Now}, done: make(chan struct{})}
+	st = &State{host: h, done: make(chan struct{})}
 	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
 	st.hub, st.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) { st.follow(ctx, hub) })
+	st.db = modeltxn.New(h.Store.Open(uuid), uuid, name, h.Now, st.hub.Copies())
+	st.watched = &State{host: h, db: st.db.AsWatched(), hub: st.hub, done: st.done}
+	st.watched.watched = st.watched
 	if err = st.db.ResumeTransactions(ctx, before); err == nil {
 		err = h.Form.Reach(ctx, h.Store, st.db.Database, fmt.Sprintf("model %q", name))
 	}

@@ -61,6 +61,13 @@ func (m *membership) Addresses() []string {
 	return m.apis
 }
 
+// Alone implements facades.Controllers.
+func (m *membership) Alone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.nodes) == 1 // none before the first beat
+}
+
 // Watch implements facades.Controllers.
 func (m *membership) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return m.ctrl.WatchNodes(ctx)

@@ -16,7 +16,7 @@ import (
 
 // endModel makes a Dying, empty model Dead.
 func (c *running) endModel(ctx context.Context, st *state.State) error {
-	life, err := st.Life(ctx)
+	life, err := st.Agents().AsWatched().Life(ctx) // another event comes when it is no longer Alive
 	if err != nil || life == entity.Alive {
 		return err
 	}

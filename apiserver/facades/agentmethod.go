@@ -44,6 +44,8 @@ type agentMethod struct {
 	args    []string     // names in the request of f's arguments after the context
 	result  string       // name in the reply of f's result; "" if it is the whole reply
 	goneOK  bool         // NotFound counts as success
+	watched bool         // reads what the model's watches have reported
+	known   bool         // reads again what it relies on of its unit or machine
 	request reflect.Type // a struct of the arguments; None if there are none
 }
 
@@ -127,6 +129,30 @@ func (m agentMethod) orGone() agentMethod {
 	return m
 }
 
+// asWatched makes a method that only reads use what the model's watches have reported: for what an agent reads because
+// of an event, since another event follows if it reads too early. See modeltxn.DB.AsWatched.
+func (m agentMethod) asWatched() agentMethod {
+	m.watched = true
+	return m
+}
+
+// ofKnown lets a method use the unit or machine as the model's watches have reported it: one that changes the model, and
+// reads again what it relies on.
+func (m agentMethod) ofKnown() agentMethod {
+	m.known = true
+	return m
+}
+
+// knownReceivers are the receivers of methods that are ofKnown.
+var knownReceivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject entity.Tag) (any, error){
+	reflect.TypeFor[*state.Unit](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
+		return c.Model.Agents().KnownUnit(ctx, subject.ID)
+	},
+	reflect.TypeFor[*state.Machine](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
+		return c.Model.Agents().KnownMachine(ctx, subject.ID)
+	},
+}
+
 // tagField is the field for the tag in a request's struct.
 const tagField = "Tag"
 
@@ -178,7 +204,16 @@ func (m agentMethod) run(ctx context.Context, c *Caller, p any) (any, error) {
 // wire, or struct{}{} if there is none.
 func (m agentMethod) call(ctx context.Context, c *Caller, p any) (any, error) {
 	t, subject := m.f.Type(), subjectOf(p)
-	receiver, err := receivers[t.In(0)](ctx, c, subject)
+	if m.watched {
+		watched := *c
+		watched.Model = c.Model.Agents().AsWatched()
+		c = &watched
+	}
+	find := receivers[t.In(0)]
+	if m.known {
+		find = knownReceivers[t.In(0)]
+	}
+	receiver, err := find(ctx, c, subject)
 	if err != nil {
 		return nil, err
 	}

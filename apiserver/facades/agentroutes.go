@@ -26,29 +26,29 @@ func agentFacades() []agentFacade {
 		// For a machine's agent: the machine.
 		{"Machiner", MachineAgent, []agentRoute{
 			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
-			{"Machine", self, calls((*state.Machine).Info)},
-			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").returns("config")},
+			{"Machine", self, calls((*state.Machine).Info).asWatched()},
+			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").asWatched().returns("config")},
 			{"SetHostKeys", self, calls((*Caller).setHostKeys, "tag", "keys")},
 			{"SetMachineAddresses", self, calls((*Caller).setMachineAddresses, "tag", "addresses")},
 			{"SetMachineHardware", self, calls((*Caller).setMachineHardware, "tag", "hardware")},
 			{"SetMachineStatus", self, calls((*Caller).setMachineStatus, "tag", "status")},
-			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
+			{"WatchMachine", self, calls(state.Watches.Machine, "tag").asWatched()},
 		}},
 
 		// For a machine's agent: the commands that users run on the machine.
 		{"MachineActions", MachineAgent, []agentRoute{
 			{"BeginTask", self, calls((*state.Machine).BeginTask, "id")},
 			{"FinishTask", self, calls((*state.Machine).FinishTask, "id", "outcome")},
-			{"Tasks", self, calls((*state.Machine).Tasks).returns("tasks")},
+			{"Tasks", self, calls((*state.Machine).Tasks).asWatched().returns("tasks")},
 			{"WatchTasks", self, calls(state.Watches.MachineTasks, "tag")},
 		}},
 
 		// For agents that deploy units: the units that they deploy.
 		{"Deployer", MachineAgent | UnitAgent, []agentRoute{
-			{"DeployedUnits", self, calls(state.Agents.Deployed, "tag").returns("units")},
+			{"DeployedUnits", self, calls(state.Agents.Deployed, "tag").asWatched().returns("units")},
 			{"NewPassword", deployed, calls((*Caller).newPassword, "tag").returns("password")},
 			{"RemoveUnit", deployedOrGone, calls((*state.Unit).Remove).orGone()},
-			{"WatchDeployed", self, calls(state.Watches.Deployed, "tag")},
+			{"WatchDeployed", self, calls(state.Watches.Deployed, "tag").asWatched()},
 		}},
 
 		// For the controller: the machines of any model.
@@ -57,19 +57,19 @@ func agentFacades() []agentFacade {
 			{"DropLeftovers", everything, calls(state.Provisioning.DropLeftovers, "id")},
 			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
 			{"LoseInstance", machines, calls((*Caller).loseInstance, "tag", "instance").orGone()},
-			{"Machines", everything, calls(state.Provisioning.MachineInfos, "ids").returns("machines")},
-			{"ModelConfig", everything, calls(state.Settings.Config).returns("config")},
+			{"Machines", everything, calls(state.Provisioning.MachineInfos, "ids").asWatched().returns("machines")},
+			{"ModelConfig", everything, calls(state.Settings.Config).asWatched().returns("config")},
 			{"NewPassword", machines, calls((*Caller).newPassword, "tag").returns("password")},
 			{"RemoveMachine", machines, calls((*Caller).removeMachine, "tag").orGone()},
 			{"Observe", machines, calls((*Caller).observe, "tag", "instance", "status").orGone()},
-			{"Leftovers", everything, calls(state.Provisioning.Leftovers).returns("leftovers")},
-			{"MachineSpaces", machines, calls((*state.Machine).Spaces)},
+			{"Leftovers", everything, calls(state.Provisioning.Leftovers).asWatched().returns("leftovers")},
+			{"MachineSpaces", machines, calls((*state.Machine).Spaces).asWatched()},
 			{"SetInstanceStatus", machines, calls((*Caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*Caller).setMachineStatus, "tag", "status")},
-			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
+			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance").ofKnown()},
 			{"WatchAgents", everything, calls((*Caller).watchMachineAgents)},
 			{"WatchForModelConfigChanges", everything, calls(state.Watches.ModelConfig)},
-			{"WatchMachines", everything, calls(state.Watches.Machines)},
+			{"WatchMachines", everything, calls(state.Watches.Machines).asWatched()},
 		}},
 
 		// For the controller: the storage of any model.
@@ -81,21 +81,21 @@ func agentFacades() []agentFacade {
 			{"SetAttached", storages, calls((*state.Storage).SetAttached, "unit", "instance", "location")},
 			{"SetFilesystem", storages, calls((*state.Storage).SetFilesystem, "filesystem")},
 			{"SetStorageStatus", storages, calls((*Caller).setStorageStatus, "tag", "status").orGone()},
-			{"StorageWork", everything, calls(state.Provisioning.StorageWork).returns("work")},
+			{"StorageWork", everything, calls(state.Provisioning.StorageWork).asWatched().returns("work")},
 			{"WatchStorage", everything, calls(state.Provisioning.WatchStorage)},
 		}},
 
 		// For the controller: the open ports of any model.
 		{"Firewaller", ControllerAgent, []agentRoute{
-			{"Exposure", everything, calls(state.Provisioning.Exposure)},
+			{"Exposure", everything, calls(state.Provisioning.Exposure).asWatched()},
 			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
 		}},
 
 		// For a manual machine's agent: the open ports of the machine.
 		{"HostFirewaller", MachineAgent, []agentRoute{
-			{"Exposure", self, calls((*state.Machine).Exposure)},
+			{"Exposure", self, calls((*state.Machine).Exposure).asWatched()},
 			{"SetFirewallError", self, calls((*Caller).setFirewallError, "tag", "error")},
-			{"WatchExposure", self, calls(state.Watches.HostExposure, "tag")},
+			{"WatchExposure", self, calls(state.Watches.HostExposure, "tag").asWatched()},
 		}},
 
 		// For the controller: the services of any model that have a minimum number of units.
@@ -124,8 +124,8 @@ func agentFacades() []agentFacade {
 
 		// For a unit's agent: whether the unit leads its service.
 		{"LeadershipService", UnitAgent, []agentRoute{
-			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased)},
-			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").returns("epoch")},
+			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased).ofKnown()},
+			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").ofKnown().returns("epoch")},
 			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
 		}},
 
@@ -147,24 +147,24 @@ func agentFacades() []agentFacade {
 			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
 			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},
-			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").returns("config")},
+			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").asWatched().returns("config")},
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
-			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
+			{"Relations", self, calls((*state.Unit).Relations).asWatched().returns("relations")},
 			{"RequestReboot", self, calls((*state.Unit).RequestReboot, "boot")},
 			{"Resource", self, calls((*state.Unit).Resource, "name")},
 			{"ServiceStatus", self, calls((*state.Unit).ServiceStatus)},
 			{"SetAgentStatus", self, calls((*Caller).setAgentStatus, "tag", "status")},
-			{"SetCharm", self, calls((*state.Unit).SetCharm, "url")},
+			{"SetCharm", self, calls((*state.Unit).SetCharm, "url").ofKnown()},
 			{"SetLeaderSettings", self, calls((*state.Unit).SetLeaderSettings, "epoch", "settings")},
 			{"SetServiceStatus", self, calls((*Caller).setServiceStatus, "tag", "epoch", "status")},
 			{"SetUnitStatus", self, calls((*Caller).setUnitStatus, "tag", "status")},
 			{"SetWorkloadVersion", self, calls((*state.Unit).SetWorkloadVersion, "version")},
-			{"Unit", self, calls((*state.Unit).Info)},
+			{"Unit", self, calls((*state.Unit).Info).asWatched()},
 			{"UnitStatus", self, calls((*state.Unit).Status)},
 			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
-			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
-			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},
+			{"WatchRelations", self, calls(state.Watches.Relations, "tag").asWatched()},
+			{"WatchUnit", self, calls(state.Watches.Unit, "tag").asWatched()},
 		}},
 	}
 }

@@ -18,6 +18,8 @@ type Controllers interface {
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Addresses returns the addresses of their APIs, "host:port", those of this one first.
 	Addresses() []string
+	// Alone reports whether there is certainly no other controller.
+	Alone() bool
 }
 
 func haEnable(ctx context.Context, c *Caller, p params.ControllersSpecs) (params.ControllersChangeResults, error) {

@@ -14,14 +14,22 @@ import (
 // spaces returns the model's spaces. The cloud is asked for its subnets when they are first needed: a model is made, and
 // may be old, without that.
 func (c *Caller) spaces(ctx context.Context) ([]entity.Space, error) {
-	known, err := c.Model.Settings().Networks().Known(ctx)
-	if err == nil && !known {
-		err = c.reloadSubnets(ctx)
-	}
-	if err != nil && !errors.Is(err, entity.NotAlive) {
+	if err := c.knowSubnets(ctx); err != nil {
 		return nil, err
 	}
 	return c.Model.Settings().Networks().Spaces(ctx)
+}
+
+// knowSubnets asks the cloud for its subnets unless it has told them.
+func (c *Caller) knowSubnets(ctx context.Context) error {
+	known, err := c.Model.Agents().AsWatched().Settings().Networks().Known(ctx)
+	if err == nil && !known { // once known they stay so, and to ask again does no harm
+		err = c.reloadSubnets(ctx)
+	}
+	if errors.Is(err, entity.NotAlive) {
+		return nil
+	}
+	return err
 }
 
 // demands returns the spaces that constraints and bindings demand of a machine.
@@ -30,7 +38,7 @@ func (c *Caller) demands(ctx context.Context, constraints constraints.Value, bin
 	if in, out := constraints.Spaces(); len(in)+len(out)+len(bound) == 0 {
 		return all, nil
 	}
-	if _, err := c.spaces(ctx); err != nil {
+	if err := c.knowSubnets(ctx); err != nil {
 		return all, err
 	}
 	return c.Model.Settings().Networks().Demands(ctx, constraints, bound)
@@ -64,7 +72,7 @@ func (c *Caller) space(ctx context.Context, tag params.Tag) (entity.Space, error
 }
 
 func spacesCreate(ctx context.Context, c *Caller, p params.CreateSpaces) (params.ErrorResults, error) {
-	if _, err := c.spaces(ctx); err != nil {
+	if err := c.knowSubnets(ctx); err != nil {
 		return params.ErrorResults{}, err
 	}
 	return outcomes(c, "CreateSpaces", p.Spaces, func(s params.CreateSpace) error {

@@ -153,7 +153,7 @@ func TestReadsAreAsNewAsTheWritesBefore(t *testing.T) {
 	set := mongotest.NewReplicas(t, 3)
 	var mu sync.Mutex
 	var concern bson.M
-	set.Heard = func(command bsoncore.Document) {
+	set.Heard = func(_ string, command bsoncore.Document) {
 		v, err := command.LookupErr("readConcern")
 		if _, in := command.LookupErr("autocommit"); err != nil || in == nil {
 			return

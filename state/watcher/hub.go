@@ -44,6 +44,7 @@ type Hub struct {
 	subs   map[Topic]map[*Subscription]bool
 	all    map[*Subscription]bool
 	closed bool
+	copies *Copies
 
 	// wanted is called when the first watch starts and when the last one ends. A separate lock orders its
 	// calls without delaying publishers.
@@ -55,8 +56,12 @@ type Hub struct {
 // NewHub returns a hub. wanted, which may be nil, is called with true when the first watch starts, and with false when
 // the last one ends. Its calls don't overlap.
 func NewHub(wanted func(bool)) *Hub {
-	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted}
+	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted,
+		copies: &Copies{drops: map[string]int{}}}
 }
+
+// Copies returns the copies that the hub keeps true while it has subscriptions.
+func (h *Hub) Copies() *Copies { return h.copies }
 
 // A Subscription collects the changes to its topics until they are taken.
 type Subscription struct {
@@ -183,6 +188,9 @@ func (s *Subscription) Close() {
 		h.drop(s, t)
 	}
 	delete(h.all, s)
+	if len(h.all) == 0 {
+		h.copies.follow(false)
+	}
 	h.mu.Unlock()
 	h.tell()
 }
@@ -198,6 +206,7 @@ func (s *Subscription) signal() {
 func (h *Hub) Publish(changes ...Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.copies.Drop(changes...)
 	for _, c := range changes {
 		for _, t := range c.topics() {
 			for s := range h.subs[t] {
@@ -208,21 +217,26 @@ func (h *Hub) Publish(changes ...Change) {
 	}
 }
 
-// Reset notifies all subscribers that anything may have changed.
+// Reset notifies all subscribers that anything may have changed. All later changes will be published.
 func (h *Hub) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.copies.follow(len(h.all) > 0 && !h.closed)
 	for s := range h.all {
 		s.reset = true
 		s.signal()
 	}
 }
 
+// Lost says that changes are not published any more, until Reset is called.
+func (h *Hub) Lost() { h.copies.follow(false) }
+
 // Close ends all present and future subscriptions.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {
 		h.closed = true
+		h.copies.follow(false)
 		for s := range h.all {
 			close(s.done)
 		}

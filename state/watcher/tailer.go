@@ -64,6 +64,7 @@ func Tail(ctx context.Context, open func() Source, barrier func(context.Context)
 		if ctx.Err() != nil {
 			return
 		}
+		hub.Lost()
 		logger.Infof("following the changes anew: %v", err)
 		if time.Since(began) > longest {
 			pause = shortest

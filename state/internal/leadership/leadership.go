@@ -66,12 +66,22 @@ func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 
 // claim makes one attempt. If it returns false without an error, the caller must retry.
 func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, done bool, err error) {
+	service := u.Service
+	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
+	if err != nil {
+		return 0, false, err
+	}
+	holds := held.Holder == u.Name
+	if !holds {
+		if free, err := l.isFree(held); err != nil || !free {
+			return 0, false, orRefused(err)
+		}
+	}
 	if u, err = l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 		return 0, false, refusedLeadership()
 	} else if err != nil {
 		return 0, false, err
 	}
-	service := u.Service
 	leader, there, err := l.DB.Leader(service)
 	if err != nil {
 		return 0, false, err
@@ -79,22 +89,12 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 	if !there {
 		return 0, false, l.makeLeaders(ctx, service)
 	}
-	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
-	if err != nil {
-		return 0, false, err
-	}
-	holds := held.Holder == u.Name
 	if holds && leader.Epoch < held.Epoch { // the claim was interrupted after taking the lease
 		return 0, false, l.becomeLeader(ctx, u, held.Epoch)
 	}
 	if holds && leader.Epoch == held.Epoch && leader.Holder == u.Name {
 		done, err = l.Leases.Swap(ctx, held, held.Renewed(d))
 		return held.Epoch, done, err
-	}
-	if !holds {
-		if free, err := l.isFree(held); err != nil || !free {
-			return 0, false, orRefused(err)
-		}
 	}
 	next := lease.Doc{ID: held.ID, Holder: u.Name, Epoch: max(held.Epoch, leader.Epoch) + 1, Duration: d}
 	if taken, err := l.Leases.Swap(ctx, held, next); err != nil || !taken {
@@ -114,6 +114,9 @@ func orRefused(err error) error {
 func (l Leadership) isFree(held lease.Lease) (bool, error) {
 	if held.Holder == "" || held.Left <= 0 {
 		return true, nil
+	}
+	if holder, err := l.DB.AsWatched().Unit(held.Holder); err == nil && holder.Life != entity.Dead {
+		return false, nil // once that has changed, an event wakes who waits for it
 	}
 	holder, err := l.DB.Unit(held.Holder)
 	if entity.IsNotFound(err) {

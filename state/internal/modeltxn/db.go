@@ -2,6 +2,7 @@ package modeltxn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
+	"juju/state/watcher"
 )
 
 // A DB is the database of a model. It is safe for concurrent use.
@@ -24,7 +26,15 @@ type DB struct {
 	Name  string // the model's
 	Clock func() time.Time
 
-	charms sync.Map // URL → *charm.Charm
+	charms *sync.Map // URL → *charm.Charm
+	copies *watcher.Copies
+	// watched is set if Get and All may return copies.
+	watched bool
+}
+
+// New returns the database of the model with a UUID and a name. copies are kept true by the hub of its changes.
+func New(database *mongo.Database, uuid, name string, clock func() time.Time, copies *watcher.Copies) *DB {
+	return &DB{Database: database, UUID: uuid, Name: name, Clock: clock, charms: &sync.Map{}, copies: copies}
 }
 
 // Now is the current time in the store's precision.
@@ -32,14 +42,23 @@ func (db *DB) Now() time.Time { return db.Clock().UTC().Truncate(time.Millisecon
 
 // Change runs a transaction on the model: see mongo.Runner.Change.
 func (db *DB) Change(ctx context.Context, build func(*Ops) error) error {
-	return db.Run(ctx, func(int) ([]txn.Op, error) {
+	if db.watched {
+		return errors.New("cannot change a model from what its watches have reported")
+	}
+	var changed []watcher.Change // by all attempts: the outcome of one may be unknown
+	err := db.Run(ctx, func(int) ([]txn.Op, error) {
 		o := &Ops{counts: map[string]*countOp{}}
 		if err := build(o); err != nil {
 			return nil, err
 		}
 		o.addCounts()
-		return o.List()
+		list, err := o.List()
+		changed = append(changed, changesOf(list)...)
+		return list, err
 	})
+	// Before the caller is told: no one who has heard of the change reads what was before it.
+	db.copies.Drop(changed...)
+	return err
 }
 
 // Model reads the model's document.

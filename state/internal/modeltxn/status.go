@@ -24,11 +24,16 @@ func (db *DB) Status(key string) (entity.Status, error) {
 
 // StatusDoc reads the document of a key's status, or returns the initial status of its entity.
 func (db *DB) StatusDoc(key string) (modeldb.Status, error) {
+	return db.statusDoc(key, db)
+}
+
+// statusDoc reads the document of a key's status; births is where it looks for the entity whose initial status it is.
+func (db *DB) statusDoc(key string, births *DB) (modeldb.Status, error) {
 	var doc modeldb.Status
 	err := db.Get(modeldb.StatusesC, key, &doc, "status of "+key)
 	if owner := beginner(key); entity.IsNotFound(err) && owner.ID != "" {
 		var its modeldb.Birth
-		err = db.Get(owner.Collection, owner.ID, &its, "status of "+key)
+		err = births.Get(owner.Collection, owner.ID, &its, "status of "+key)
 		return modeldb.FirstStatus(key, its), err
 	}
 	return doc, err
@@ -59,9 +64,15 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 	now := db.Clock()
 	doc := modeldb.NewStatus(key, s, now)
 	var was modeldb.Status
+	births := db.AsWatched() // a birth never changes; that its entity exists is asserted
 	err := db.Change(ctx, func(o *Ops) error {
 		var err error
-		if was, err = db.StatusDoc(key); err != nil {
+		was, err = db.statusDoc(key, births)
+		if entity.IsNotFound(err) {
+			was, err = db.StatusDoc(key)
+		}
+		births = db // for another attempt
+		if err != nil {
 			return err
 		}
 		o.ReplaceStatus(was, doc, Exists)

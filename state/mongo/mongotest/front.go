@@ -78,7 +78,7 @@ var (
 // answer executes a command and returns the reply; false closes the connection.
 func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if f.set.Heard != nil {
-		f.set.Heard(body)
+		f.set.Heard(f.name, body)
 	}
 	it := raw.Elements(body)
 	first, _ := it.Next()

@@ -29,8 +29,9 @@ type Set struct {
 	// RoundTrip is the members' response time, and Majority how long a write takes to reach the majority; they are set
 	// before clients connect.
 	RoundTrip, Majority time.Duration
-	// Heard, if not nil, is called with each command that a client sends; it is set before clients connect.
-	Heard func(bsoncore.Document)
+	// Heard, if not nil, is called with each command and the name of the client that sends it; it is set before clients
+	// connect.
+	Heard func(client string, command bsoncore.Document)
 
 	server *embedded.Server
 	hosts  []string

@@ -1,0 +1,170 @@
+package modeltxn
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/watcher"
+)
+
+// AsWatched returns the model as its watches have reported it: what is read may come from copies. They lack no change that
+// a watch has reported or that was made through this process, and what they lack of another process's changes is reported
+// by an event that is still to come. So they are for those who read because of an event, and will do so again. Builders of
+// transactions must not use them: their errors would not be certain.
+func (db *DB) AsWatched() *DB {
+	watched := *db
+	watched.watched = true
+	return &watched
+}
+
+// Forget makes everything be read anew.
+func (db *DB) Forget() { db.copies.Forget() }
+
+// Get is mongo.Database.Get.
+func (db *DB) Get(collection string, id any, doc any, what string) error {
+	name, ok := id.(string)
+	if !ok || !db.watched {
+		return db.Database.Get(collection, id, doc, what)
+	}
+	docs, err := db.copiesOf(collection, []string{name})
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", what, err)
+	case len(docs) == 0:
+		return entity.Errorf(entity.NotFound, "%s not found", what)
+	}
+	return bson.Unmarshal(docs[0], doc)
+}
+
+// All is mongo.Database.All. Documents that are selected by their ids alone are copied one by one.
+func (db *DB) All(collection string, query, docs any) error {
+	if !db.watched {
+		return db.Database.All(collection, query, docs)
+	}
+	copies, err := db.allCopies(collection, query)
+	if err != nil {
+		return err
+	}
+	slice := reflect.ValueOf(docs).Elem()
+	all := reflect.MakeSlice(slice.Type(), len(copies), len(copies))
+	for i, data := range copies {
+		if err := bson.Unmarshal(data, all.Index(i).Addr().Interface()); err != nil {
+			return fmt.Errorf("cannot read %s: %w", collection, err)
+		}
+	}
+	slice.Set(all)
+	return nil
+}
+
+func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
+	if ids, ok := idsIn(query); ok {
+		return db.copiesOf(collection, ids)
+	}
+	if query == nil {
+		query = bson.D{}
+	}
+	key, err := bson.Marshal(query)
+	if err != nil {
+		return nil, err
+	}
+	docs, at, found, reading := db.copies.FindQuery(collection, key)
+	if found && !db.Replaced(at) {
+		return docs, nil
+	}
+	at = db.Moment()
+	all, err := db.read(collection, query)
+	for _, d := range all {
+		docs = append(docs, d.Data)
+	}
+	if err == nil {
+		db.copies.Keep(reading, docs, at)
+	}
+	return docs, err
+}
+
+// copiesOf returns the documents with these ids that exist, and reads those of which there are no copies that are still
+// sure.
+func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
+	var docs [][]byte
+	missing := map[string]watcher.PendingRead{}
+	for _, id := range ids {
+		one, at, found, reading := db.copies.FindDoc(collection, id)
+		if found && !db.Replaced(at) {
+			docs = append(docs, one...)
+		} else {
+			missing[id] = reading
+		}
+	}
+	if len(missing) == 0 {
+		return docs, nil
+	}
+	at := db.Moment()
+	all, err := db.read(collection, bson.D{{"_id", bson.D{{"$in", slices.Sorted(maps.Keys(missing))}}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		docs = append(docs, d.Data)
+		db.copies.Keep(missing[d.ID], [][]byte{d.Data}, at)
+		delete(missing, d.ID)
+	}
+	for _, reading := range missing { // they don't exist
+		db.copies.Keep(reading, nil, at)
+	}
+	return docs, nil
+}
+
+// A rawDoc is a document with its id.
+type rawDoc struct {
+	ID   string
+	Data []byte
+}
+
+// SetBSON implements bson.Setter.
+func (d *rawDoc) SetBSON(raw bson.Raw) error {
+	var with struct {
+		ID bson.Raw `bson:"_id"`
+	}
+	err := raw.Unmarshal(&with)
+	if err == nil && with.ID.Kind == 0x02 {
+		err = with.ID.Unmarshal(&d.ID)
+	}
+	d.Data = bytes.Clone(raw.Data) // not the whole reply
+	return err
+}
+
+func (db *DB) read(collection string, query any) (all []rawDoc, err error) {
+	err = db.Database.All(collection, query, &all)
+	return all, err
+}
+
+// idsIn returns the ids of a query that selects documents by their ids alone.
+func idsIn(query any) ([]string, bool) {
+	q, ok := query.(bson.D)
+	if !ok || len(q) != 1 || q[0].Name != "_id" {
+		return nil, false
+	}
+	in, ok := q[0].Value.(bson.D)
+	if !ok || len(in) != 1 || in[0].Name != "$in" {
+		return nil, false
+	}
+	ids, ok := in[0].Value.([]string)
+	return ids, ok
+}
+
+// changesOf returns the changes that operations make to documents.
+func changesOf(ops []txn.Op) (changes []watcher.Change) {
+	for _, op := range ops {
+		if id, ok := op.Id.(string); ok && (op.Insert != nil || op.Update != nil || op.Remove) {
+			changes = append(changes, watcher.Change{Collection: op.C, ID: id})
+		}
+	}
+	return changes
+}
