@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
 	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -88,13 +90,14 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 	t.Parallel()
 	set := mongotest.NewSet(t, 1)
 	var reads atomic.Int64 // of the model's own document
-	url, err := mongo.ParseURL(set.URL())
-	statetest.OK(t, err)
-	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.DialNoting(func(_, collection string) {
-		if collection == "model" {
+	set.Heard = func(_ string, command bsoncore.Document) {
+		if _, collection, is := mongotest.ReadOf(command); is && collection == "model" {
 			reads.Add(1)
 		}
-	})})
+	}
+	url, err := mongo.ParseURL(set.URL())
+	statetest.OK(t, err)
+	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
 	statetest.OK(t, err)
 	c, st := statetest.ControllerOn(t, store, controller.Options{Shared: true})
 	f := &fakeControllers{nodes: []entity.ControllerNode{{Machine: "0"}}}

@@ -123,6 +123,9 @@ func (d *Database) Close(why error) {
 	}
 }
 
+// ReadsAreFinal reports whether what is read can't be rolled back, as it may be on a MongoDB without transactions.
+func (d *Database) ReadsAreFinal() bool { return d.store.final }
+
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }
 

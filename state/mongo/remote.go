@@ -79,6 +79,7 @@ func (s *Store) readMajority() error {
 		}
 		if err == nil {
 			s.remote.ReadMajority()
+			s.final = true
 			s.barrier = func(context.Context) error { return s.outage.refuses() }
 		}
 		return err

@@ -31,7 +31,9 @@ type Store struct {
 	wait    time.Duration // how long a write to a MongoDB may wait for the majority
 	// transactions is set if the server has transactions.
 	transactions bool
-	steady       func() error // see Guard
+	// final is set if what is read can't be rolled back.
+	final  bool
+	steady func() error // see Guard
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -84,7 +86,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
-	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, sync: server.Barrier, server: server}
+	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, sync: server.Barrier, server: server, final: true}
 	if s.transactions, err = s.hasTransactions(); err != nil {
 		s.Close()
 		return nil, err

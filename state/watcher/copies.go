@@ -27,7 +27,6 @@ type group struct {
 
 type kept struct {
 	docs [][]byte
-	at   int64
 	size int
 }
 
@@ -45,26 +44,26 @@ type PendingRead struct {
 	drops, forgotten int
 }
 
-// FindDoc returns the copy of a document, which is empty if the document does not exist, and the moment at which it was
-// read. If there is no copy, the result of the read that begins now can be kept.
-func (c *Copies) FindDoc(collection, id string) (docs [][]byte, at int64, found bool, r PendingRead) {
+// FindDoc returns the copy of a document, which is empty if the document does not exist. If there is no copy, the result of
+// the read that begins now can be kept.
+func (c *Copies) FindDoc(collection, id string) (docs [][]byte, found bool, r PendingRead) {
 	return c.find(group{collection, false}, id)
 }
 
 // FindQuery is FindDoc for the result of a query, in BSON. Any change to the collection drops it.
-func (c *Copies) FindQuery(collection string, query []byte) (docs [][]byte, at int64, found bool, r PendingRead) {
+func (c *Copies) FindQuery(collection string, query []byte) (docs [][]byte, found bool, r PendingRead) {
 	return c.find(group{collection, true}, string(query))
 }
 
-func (c *Copies) find(of group, key string) (docs [][]byte, at int64, found bool, r PendingRead) {
+func (c *Copies) find(of group, key string) (docs [][]byte, found bool, r PendingRead) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, found := c.all[of][key]
-	return k.docs, k.at, found, PendingRead{of, key, c.drops[of.collection], c.forgotten}
+	return k.docs, found, PendingRead{of, key, c.drops[of.collection], c.forgotten}
 }
 
-// Keep keeps the result of a read, unless it may have become out of date since it began. at is the moment of the read.
-func (c *Copies) Keep(r PendingRead, docs [][]byte, at int64) {
+// Keep keeps the result of a read, unless it may have become out of date since it began.
+func (c *Copies) Keep(r PendingRead, docs [][]byte) {
 	size := len(r.key)
 	for _, d := range docs {
 		size += len(d)
@@ -81,7 +80,7 @@ func (c *Copies) Keep(r PendingRead, docs [][]byte, at int64) {
 		c.all[r.of] = map[string]kept{}
 	}
 	c.drop(r.of, r.key)
-	c.all[r.of][r.key] = kept{docs, at, size}
+	c.all[r.of][r.key] = kept{docs, size}
 	c.size += size
 }
 

@@ -19,12 +19,12 @@ func followed(t *testing.T) (*watcher.Hub, *watcher.Copies) {
 
 // keepDoc keeps a copy of a document as if it was just read.
 func keepDoc(c *watcher.Copies, id string, data []byte) {
-	_, _, _, r := c.FindDoc("c", id)
-	c.Keep(r, [][]byte{data}, 1)
+	_, _, r := c.FindDoc("c", id)
+	c.Keep(r, [][]byte{data})
 }
 
 func hasDoc(c *watcher.Copies, id string) bool {
-	_, _, found, _ := c.FindDoc("c", id)
+	_, found, _ := c.FindDoc("c", id)
 	return found
 }
 
@@ -32,15 +32,15 @@ func TestAChangeDropsCopies(t *testing.T) {
 	hub, c := followed(t)
 	query := []byte("all")
 	keepQuery := func() {
-		_, _, _, r := c.FindQuery("c", query)
-		c.Keep(r, nil, 1)
+		_, _, r := c.FindQuery("c", query)
+		c.Keep(r, nil)
 	}
-	hasQuery := func() bool { _, _, found, _ := c.FindQuery("c", query); return found }
+	hasQuery := func() bool { _, found, _ := c.FindQuery("c", query); return found }
 	keepDoc(c, "a", []byte("1"))
 	keepDoc(c, "b", []byte("2"))
 	keepQuery()
-	if docs, at, found, _ := c.FindDoc("c", "a"); !found || at != 1 || len(docs) != 1 || string(docs[0]) != "1" {
-		t.Errorf("the copy of a is %q of %d, %v", docs, at, found)
+	if docs, found, _ := c.FindDoc("c", "a"); !found || len(docs) != 1 || string(docs[0]) != "1" {
+		t.Errorf("the copy of a is %q, %v", docs, found)
 	}
 	hub.Publish(watcher.Change{Collection: "d", ID: "a"})
 	if !hasDoc(c, "a") || !hasDoc(c, "b") || !hasQuery() {
@@ -60,9 +60,9 @@ func TestWhatChangedWhileItWasReadIsNotKept(t *testing.T) {
 		"a loss":   func() { hub.Lost(); hub.Reset() },
 		"Forget":   c.Forget,
 	} {
-		_, _, _, r := c.FindDoc("c", "a")
+		_, _, r := c.FindDoc("c", "a")
 		meanwhile()
-		if c.Keep(r, nil, 1); hasDoc(c, "a") {
+		if c.Keep(r, nil); hasDoc(c, "a") {
 			t.Errorf("what was being read at %s was kept", what)
 		}
 	}

@@ -17,8 +17,11 @@ import (
 // AsWatched returns the model as its watches have reported it: what is read may come from copies. They lack no change that
 // a watch has reported or that was made through this process, and what they lack of another process's changes is reported
 // by an event that is still to come. So they are for those who read because of an event, and will do so again. Builders of
-// transactions must not use them: their errors would not be certain.
+// transactions must not use them: their errors would not be certain. Where what is read may be rolled back, there are none.
 func (db *DB) AsWatched() *DB {
+	if !db.ReadsAreFinal() {
+		return db
+	}
 	watched := *db
 	watched.watched = true
 	return &watched
@@ -74,29 +77,27 @@ func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, at, found, reading := db.copies.FindQuery(collection, key)
-	if found && !db.Replaced(at) {
+	docs, found, reading := db.copies.FindQuery(collection, key)
+	if found {
 		return docs, nil
 	}
-	at = db.Moment()
 	all, err := db.read(collection, query)
 	for _, d := range all {
 		docs = append(docs, d.Data)
 	}
 	if err == nil {
-		db.copies.Keep(reading, docs, at)
+		db.copies.Keep(reading, docs)
 	}
 	return docs, err
 }
 
-// copiesOf returns the documents with these ids that exist, and reads those of which there are no copies that are still
-// sure.
+// copiesOf returns the documents with these ids that exist, and reads those of which there are no copies.
 func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
 	var docs [][]byte
 	missing := map[string]watcher.PendingRead{}
 	for _, id := range ids {
-		one, at, found, reading := db.copies.FindDoc(collection, id)
-		if found && !db.Replaced(at) {
+		one, found, reading := db.copies.FindDoc(collection, id)
+		if found {
 			docs = append(docs, one...)
 		} else {
 			missing[id] = reading
@@ -105,18 +106,17 @@ func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
 	if len(missing) == 0 {
 		return docs, nil
 	}
-	at := db.Moment()
 	all, err := db.read(collection, bson.D{{"_id", bson.D{{"$in", slices.Sorted(maps.Keys(missing))}}}})
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range all {
 		docs = append(docs, d.Data)
-		db.copies.Keep(missing[d.ID], [][]byte{d.Data}, at)
+		db.copies.Keep(missing[d.ID], [][]byte{d.Data})
 		delete(missing, d.ID)
 	}
 	for _, reading := range missing { // they don't exist
-		db.copies.Keep(reading, nil, at)
+		db.copies.Keep(reading, nil)
 	}
 	return docs, nil
 }

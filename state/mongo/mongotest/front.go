@@ -139,6 +139,13 @@ func IsMajorityWrite(body bsoncore.Document) bool {
 	return w.Type == bson.TypeString && string(raw.Text(w)) == "majority"
 }
 
+// ReadOf returns what a command reads, except for one that fetches more of a cursor; ok is false if it reads no collection.
+func ReadOf(command bsoncore.Document) (database, collection string, ok bool) {
+	name := firstKey(command)
+	collection = text(command, name)
+	return text(command, "$db"), collection, collection != "" && slices.Contains(reads, name)
+}
+
 // note tells the set, after a command, which transactions are open.
 func (f *front) note(name string, body bsoncore.Document) {
 	if _, inTxn := raw.Get(body, "autocommit"); !inTxn {
