@@ -16,7 +16,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// electionBound is how long to try to determine the outcome of a transaction interrupted by the loss of a primary.
+// electionBound is how long a request is attempted while primaries are lost and elected.
 const electionBound = 40 * time.Second
 
 // The error codes that disappear once a primary is elected: those that say that the server isn't primary, or
@@ -60,6 +60,9 @@ func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
 // the error that interrupted it. It returns the error that running the transaction would have returned.
 func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error {
 	logger.Infof("transaction %s of %s was interrupted: %v", id.Hex(), r.name, why)
+	if err := r.outage.refuses(); err != nil {
+		return unknown(err) // the next transaction on its documents settles it, or the resumer
+	}
 	err := r.outage.bringThrough(func() error {
 		session.Refresh()
 		db := session.DB(r.name)
@@ -73,7 +76,7 @@ func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error
 		}
 		return resume(db, id)
 	})
-	if err != nil && err != txn.ErrAborted {
+	if err != nil && err != txn.ErrAborted && !errors.Is(err, entity.StoreAway) {
 		return fmt.Errorf("cannot determine its outcome: %w", err)
 	}
 	return err

@@ -86,14 +86,14 @@ type group struct {
 	err  error
 }
 
-func newGroupCommit(session *mgo.Session, wait time.Duration) *groupCommit {
+func newGroupCommit(session *mgo.Session, wait, answer time.Duration, cut func()) *groupCommit {
 	g := &groupCommit{session: session, wait: wait, sure: true}
 	g.probe = session.Copy()
 	g.outage = newOutage(func() error {
 		g.probe.Refresh()
 		_, err := g.write(g.probe)
 		return err
-	})
+	}, wait, answer, cut)
 	return g
 }
 

@@ -17,6 +17,8 @@ type Options struct {
 	// Patience is how long a transaction whose facts keep changing is retried, not counting the time that it waits for
 	// its documents and for a slot; 0 is 30 seconds.
 	Patience time.Duration
+	// Answer is how long an outage of a MongoDB lasts before waiting requests fail; 0 is 25 seconds.
+	Answer time.Duration
 	// Hooks, if not nil, is called for each database that is opened and returns the hooks of its transactions.
 	Hooks func(database string) Hooks
 }
@@ -35,6 +37,9 @@ type Hook func(ops []txn.Op, run func(ops []txn.Op) error) error
 func (o Options) withDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = patience
+	}
+	if o.Answer == 0 {
+		o.Answer = answerBound
 	}
 	return o
 }

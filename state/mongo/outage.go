@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	mgo "gopkg.in/mgo.v2"
-
 	"juju/state/entity"
 )
 
@@ -19,14 +17,24 @@ const answerBound = 25 * time.Second
 // probePause is the time between two probes.
 const probePause = time.Second
 
-// An outage is the state of a MongoDB that doesn't respond or has no primary. Requests wait until it ends or has lasted
-// for answerBound. From then on requests fail immediately, and only a probe keeps trying.
+// hangPart is the part of answerBound for which a request may go without a reply before the store is probed.
+const hangPart = 5
+
+// An outage is the state of a MongoDB that doesn't respond, has no primary, or whose primary has no majority. Requests
+// wait until it ends or has lasted for answerBound. Then what is in progress is cut short, requests fail immediately, and
+// only a probe keeps trying. Only a probe that succeeds ends an outage: reads succeed without a majority too.
 type outage struct {
-	probe func() error // one attempt to write
+	probe  func() error  // one write that waits for the majority
+	bound  time.Duration // how long a probe may take before that is an outage
+	answer time.Duration // answerBound, except in tests
+	cut    func()        // ends all connections
 
 	mu      sync.Mutex
-	since   time.Time // zero if there is no outage
-	why     error     // the last error
+	since   time.Time   // zero if there is no outage
+	why     error       // the last error
+	hanging time.Time   // when the first request began that had no reply for too long; zero if the store isn't in doubt
+	proven  time.Time   // when a probe last succeeded: what failed before says nothing about now
+	expiry  *time.Timer // cuts short what is in progress after answerBound
 	probing bool
 	closed  chan struct{}
 	work    sync.WaitGroup // the probe
@@ -56,8 +64,17 @@ func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
 }
 
-func newOutage(probe func() error) *outage {
-	return &outage{probe: probe, closed: make(chan struct{})}
+// unknown adds to the error of an operation that an outage interrupted that it may have been done.
+func unknown(err error) error {
+	return entity.WithHint(fmt.Errorf("it is not known whether the change was made: %w", err),
+		awayHint+" Once it is back, see whether the change was made before you repeat it.")
+}
+
+// errSilent is the reason of an outage in which the store doesn't respond, or the majority doesn't.
+var errSilent = errors.New("a write was not confirmed by the majority in time")
+
+func newOutage(probe func() error, bound, answer time.Duration, cut func()) *outage {
+	return &outage{probe: probe, bound: bound, answer: answer, cut: cut, closed: make(chan struct{})}
 }
 
 // refuses returns the error for requests that arrive after an outage has lasted for answerBound, and nil
@@ -68,7 +85,7 @@ func (o *outage) refuses() error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.since.IsZero() || time.Since(o.since) < answerBound {
+	if o.since.IsZero() || time.Since(o.since) < o.answer {
 		return nil
 	}
 	return away(o.since, o.why)
@@ -84,20 +101,62 @@ func (o *outage) began() time.Time {
 	return o.since
 }
 
-// met records that a reply was lost, and returns when the outage began.
-func (o *outage) met(err error) (since time.Time) {
+// met records that the reply was lost to a request that began at a time, and returns when the outage began. It returns zero
+// if a probe has succeeded since: then only another attempt can tell.
+func (o *outage) met(err error, began time.Time) (since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.IsZero() {
-		o.since = time.Now()
-		logger.Warningf("the MongoDB is unavailable, and the controller waits for it: %v", err)
-		if !o.probing && !isClosed(o.closed) {
-			o.probing = true
-			o.work.Go(o.probes)
+		if began.Before(o.proven) {
+			return time.Time{}
 		}
+		if o.since = time.Now(); !o.hanging.IsZero() {
+			o.since = o.hanging
+		}
+		logger.Warningf("the MongoDB has been unavailable since %s, and the controller waits for it: %v",
+			o.since.UTC().Format(time.RFC3339), err)
+		since := o.since
+		o.expiry = time.AfterFunc(o.answer-time.Since(since), func() { o.expire(since, true) })
+		o.startProbes()
 	}
 	o.why = err
 	return o.since
+}
+
+// watch has the store probed if the caller does not call done soon.
+func (o *outage) watch() (done func() bool) {
+	if o == nil {
+		return func() bool { return true }
+	}
+	began := time.Now()
+	return time.AfterFunc(o.answer/hangPart, func() { o.doubt(began) }).Stop
+}
+
+// doubt probes the store because a request that began at a time has no reply.
+func (o *outage) doubt(began time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if began.Before(o.proven) {
+		began = o.proven
+	}
+	if o.hanging.IsZero() || began.Before(o.hanging) {
+		o.hanging = began
+	}
+	o.startProbes()
+}
+
+// expire cuts short what is in progress once the outage that began at a time has lasted for answerBound, so that it is
+// answered like later requests: mgo waits up to a minute for a reply. A second time is for what began just before the first.
+func (o *outage) expire(began time.Time, again bool) {
+	o.mu.Lock()
+	lasts := o.since.Equal(began) && !isClosed(o.closed)
+	if lasts && again {
+		o.expiry = time.AfterFunc(o.answer/hangPart, func() { o.expire(began, false) })
+	}
+	o.mu.Unlock()
+	if lasts {
+		o.cut()
+	}
 }
 
 // over records that the store has responded.
@@ -106,27 +165,44 @@ func (o *outage) over() {
 	defer o.mu.Unlock()
 	if !o.since.IsZero() {
 		logger.Infof("the MongoDB is back after %v", time.Since(o.since).Truncate(time.Millisecond))
-		o.since, o.why = time.Time{}, nil
+		o.expiry.Stop()
+	}
+	o.since, o.hanging, o.why, o.proven = time.Time{}, time.Time{}, nil, time.Now()
+}
+
+// startProbes starts the probes unless they run. The caller holds mu.
+func (o *outage) startProbes() {
+	if !o.probing && !isClosed(o.closed) {
+		o.probing = true
+		o.work.Go(o.probes)
 	}
 }
 
 // probes probes the store until it responds.
 func (o *outage) probes() {
-	for {
+	for o.mustProbe() {
+		began := time.Now()
+		silent := time.AfterFunc(o.bound, func() { o.met(errSilent, began) })
+		err := o.probe()
+		silent.Stop()
+		if err == nil {
+			o.over()
+			continue
+		}
+		o.met(err, began)
 		select {
 		case <-time.After(probePause):
 		case <-o.closed:
 		}
-		o.mu.Lock()
-		if o.probing = !o.since.IsZero() && !isClosed(o.closed); !o.probing {
-			o.mu.Unlock()
-			return
-		}
-		o.mu.Unlock()
-		if err := o.probe(); err == nil {
-			o.over()
-		}
 	}
+}
+
+// mustProbe reports whether another probe is needed.
+func (o *outage) mustProbe() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.probing = !(o.since.IsZero() && o.hanging.IsZero()) && !isClosed(o.closed)
+	return o.probing
 }
 
 func isClosed(c chan struct{}) bool {
@@ -142,17 +218,24 @@ func isClosed(c chan struct{}) bool {
 func (o *outage) close() {
 	o.mu.Lock()
 	close(o.closed)
+	if o.expiry != nil {
+		o.expiry.Stop()
+	}
 	o.mu.Unlock()
 	o.work.Wait()
 }
 
 // told adds a kind and a user-facing text to the error of a request whose reply was lost, and to the errors
-// that known classifies. Other errors are returned unchanged.
-func (o *outage) told(err error) error {
+// that known classifies. Other errors are returned unchanged. began is when the request began.
+func (o *outage) told(err error, began time.Time) error {
 	if o == nil || !cutShort(err) || errors.Is(err, entity.StoreAway) {
 		return known(err)
 	}
-	return away(o.met(err), err)
+	since := o.met(err, began)
+	if since.IsZero() {
+		since = began
+	}
+	return away(since, err)
 }
 
 // sitOut repeats do until it isn't cut short, or the outage has lasted for answerBound.
@@ -163,26 +246,31 @@ func (o *outage) sitOut(do func() error) error {
 	if err := o.refuses(); err != nil {
 		return err
 	}
-	return o.until(do, func(since time.Time) bool { return time.Since(since) >= answerBound })
+	return o.until(do)
 }
 
-// bringThrough is sitOut for an operation that has already begun: it may take electionBound from now.
+// bringThrough is sitOut for a change that has begun. If that fails, the change may have been made.
 func (o *outage) bringThrough(do func() error) error {
-	end := time.Now().Add(electionBound)
-	return o.until(do, func(time.Time) bool { return !time.Now().Before(end) })
+	err := o.until(do)
+	if errors.Is(err, entity.StoreAway) {
+		err = unknown(err)
+	}
+	return err
 }
 
-func (o *outage) until(do func() error, ends func(since time.Time) bool) error {
+// until is sitOut without a check before the first attempt. It ends in any case after electionBound.
+func (o *outage) until(do func() error) error {
+	first := time.Now()
 	for attempt := 1; ; attempt++ {
+		began := time.Now()
+		done := o.watch()
 		err := do()
+		done()
 		if !cutShort(err) {
-			if err == nil || err == mgo.ErrNotFound {
-				o.over()
-			}
 			return known(err)
 		}
-		if since := o.met(err); ends(since) {
-			return o.told(err)
+		if o.met(err, began); o.refuses() != nil || time.Since(first) >= electionBound {
+			return o.told(err, began)
 		}
 		time.Sleep(pause(attempt))
 	}

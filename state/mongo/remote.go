@@ -44,7 +44,7 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
 	session.SetSyncTimeout(primaryTimeout)
 	s := &Store{options: o.withDefaults(), session: session, remote: a, wait: u.wait}
-	s.commits = newGroupCommit(session.Copy(), u.wait)
+	s.commits = newGroupCommit(session.Copy(), u.wait, s.options.Answer, a.Cut)
 	s.outage = s.commits.outage
 	s.barrier, s.sync = s.commits.barrier, s.commits.barrier
 	// The first write shows whether writes succeed at all, and which server is primary.

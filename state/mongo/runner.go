@@ -71,13 +71,18 @@ func (r *Runner) close() {
 
 // with calls f with the database, on a separate connection.
 func (r *Runner) with(f func(*mgo.Database) error) error {
+	if err := r.outage.refuses(); err != nil {
+		return err
+	}
 	if err := r.gate.enter(); err != nil {
 		return err
 	}
 	defer r.gate.leave()
 	session := r.session.Copy()
 	defer session.Close()
-	return r.outage.told(f(session.DB(r.name)))
+	began := time.Now()
+	defer r.outage.watch()()
+	return r.outage.told(f(session.DB(r.name)), began)
 }
 
 // Run builds and runs a transaction until it is applied, and returns once it is on disk. It returns the
@@ -165,6 +170,8 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 				return false, derr
 			}
 		case errors.Is(err, errConflicted):
+		case errors.Is(err, entity.StoreAway):
+			return false, err
 		case passing(err):
 			logger.Infof("retrying a transaction of %s: %v", r.name, err)
 		default:
@@ -258,6 +265,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if err := r.outage.refuses(); err != nil {
 		return err // earlier callers ran into the outage
 	}
+	defer r.outage.watch()()
 	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.runOn(s, ops) })
 }
 

@@ -106,10 +106,11 @@ func (r *Runner) runOnServer(s *slot, ops []txn.Op) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	err = r.transact(s, statements)
 	if q, ok := err.(*mgo.QueryError); ok && q.Code == codeNotInTransaction {
 		if err = r.create(s.session.DB(r.name), ops); cutShort(err) {
-			return r.interrupted(s, err)
+			return r.interrupted(s, err, began)
 		}
 		if err == nil {
 			err = r.transact(s, statements)
@@ -119,19 +120,20 @@ func (r *Runner) runOnServer(s *slot, ops []txn.Op) error {
 }
 
 // interrupted prepares a slot for its next transaction after the connection was lost before a commit, and returns the
-// error of this one.
-func (r *Runner) interrupted(s *slot, err error) error {
+// error of this one, which began at a time.
+func (r *Runner) interrupted(s *slot, err error, began time.Time) error {
 	s.session.Refresh()
 	if r.outage == nil {
 		return err // only a test cuts a connection to the embedded store
 	}
-	r.outage.met(err)
+	r.outage.met(err, began)
 	return errConflicted
 }
 
 // transact runs statements in one transaction.
 func (r *Runner) transact(s *slot, statements []statement) error {
 	s.server.number++
+	began := time.Now()
 	db := s.session.DB(r.name)
 	for i, command := range commandsOf(statements) {
 		var result struct {
@@ -151,7 +153,7 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 			return txn.ErrAborted
 		case err != nil && cutShort(err):
 			// A server that lives on must not keep its documents until it is too old.
-			err = r.interrupted(s, err)
+			err = r.interrupted(s, err, began)
 			r.abort(s)
 			return err
 		case err != nil:

@@ -136,7 +136,7 @@ func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
 // Told adds the kind entity.Unavailable and a user-facing text to an error that says only that the store's
 // reply was lost. Errors that report a damaged file or a full disk get their own kinds.
-func (s *Store) Told(err error) error { return s.outage.told(err) }
+func (s *Store) Told(err error) error { return s.outage.told(err, time.Now()) }
 
 // AwaySince returns since when the store has not responded; zero if it does.
 func (s *Store) AwaySince() time.Time { return s.outage.began() }

@@ -31,6 +31,9 @@ type Adapter struct {
 	concern concern
 
 	mu      sync.Mutex
+	dialing context.Context // ends with Cut
+	stop    context.CancelFunc
+	hasty   time.Time // until when attempts to connect have only hastyTimeout
 	closed  bool
 	servers map[string]*server // by address
 	work    sync.WaitGroup
@@ -53,6 +56,12 @@ const (
 	writeTimeout   = time.Minute
 )
 
+// For hastyPeriod after Cut, an attempt to connect has only hastyTimeout. mgo makes three to each server while requests wait.
+const (
+	hastyTimeout = time.Second
+	hastyPeriod  = 4 * time.Second
+)
+
 // New returns an Adapter.
 func New(opts Options) *Adapter {
 	if opts.Dial == nil {
@@ -66,6 +75,7 @@ func New(opts Options) *Adapter {
 	}
 	a := &Adapter{opts: opts, servers: map[string]*server{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.dialing, a.stop = context.WithCancel(a.ctx)
 	return a
 }
 
@@ -134,7 +144,13 @@ func (a *Adapter) start(f func()) bool {
 
 // connect connects a client to the server at an address.
 func (a *Adapter) connect(address string, client net.Conn) (*conn, error) {
-	ctx, cancel := context.WithTimeout(a.ctx, connectTimeout)
+	a.mu.Lock()
+	dialing, limit := a.dialing, connectTimeout
+	if time.Now().Before(a.hasty) {
+		limit = hastyTimeout
+	}
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(dialing, limit)
 	defer cancel()
 	server, err := a.opts.Dial(ctx, address)
 	if err != nil {
@@ -188,6 +204,21 @@ func (a *Adapter) isPrimary(c *conn, primary bool) {
 		}
 	}
 	c.to.primary = primary
+}
+
+// Cut closes all connections and ends attempts to connect, so that what waits for a server fails soon. Clients can connect
+// again.
+func (a *Adapter) Cut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stop()
+	a.dialing, a.stop = context.WithCancel(a.ctx)
+	a.hasty = time.Now().Add(hastyPeriod)
+	for _, s := range a.servers {
+		for c := range s.conns {
+			c.close()
+		}
+	}
 }
 
 // Close closes all connections and waits for them to end.

@@ -45,6 +45,7 @@ func (f *front) serve() {
 			return
 		}
 		time.Sleep(f.set.RoundTrip)
+		f.set.thawed()
 		var reply []byte
 		switch m := m.(type) {
 		case *wire.Query: // the greeting: the server rejects any other OP_QUERY
@@ -120,6 +121,9 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	}
 	if ok && met {
 		return f.fail(fate, body)
+	}
+	if ok {
+		answer = f.set.replicated(body, answer)
 	}
 	if ok && name != "findAndModify" && name != "commitTransaction" {
 		answer = with(answer, func(dst []byte) []byte {

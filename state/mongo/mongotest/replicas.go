@@ -267,8 +267,7 @@ func (r *replicas) replied(answer bsoncore.Document, ok bool, body bsoncore.Docu
 	case ended:
 		return nil, false
 	case !reached:
-		failed := bsoncore.NewDocumentBuilder().AppendInt32("code", 64).AppendString("errmsg", "waiting for replication timed out").Build()
-		return with(answer, func(dst []byte) []byte { return bsoncore.AppendDocumentElement(dst, "writeConcernError", failed) }), true
+		return timedOut(answer), true
 	}
 	return answer, true
 }

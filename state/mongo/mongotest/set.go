@@ -56,6 +56,8 @@ type Set struct {
 	cut     string             // during a split, the client that reaches only stale
 	stale   int                // the former primary that goes on, or -1
 	old     *replicas          // what stale has
+	// minority is closed when the set regains its majority, frozen when it responds again; nil while it has, or does.
+	minority, frozen chan struct{}
 }
 
 // A late is a write that has not been executed yet.
@@ -360,6 +362,8 @@ func (s *Set) forget(f *front) {
 }
 
 func (s *Set) close() {
+	s.RegainMajority()
+	s.Thaw()
 	s.mu.Lock()
 	s.closed = true
 	for _, pair := range []*replicas{s.pair, s.old} {
