@@ -65,13 +65,16 @@ func TestClientsFindAController(t *testing.T) {
 		return s.Listener.Addr().String()
 	}
 	silent := others(nil)
-	away := others(func(id uint64) []byte {
-		frame, err := params.EncodeFailure(id, params.ToError(entity.Errorf(entity.Unavailable, "the store is away")))
-		if err != nil {
-			t.Error(err)
-		}
-		return frame
-	})
+	saying := func(why error) string {
+		return others(func(id uint64) []byte {
+			frame, err := params.EncodeFailure(id, params.ToError(why))
+			if err != nil {
+				t.Error(err)
+			}
+			return frame
+		})
+	}
+	away := saying(entity.Errorf(entity.Unavailable, "the store is away"))
 	info := w.adminInfo("")
 	info.Addresses = []string{silent, away, w.address}
 	var all sync.WaitGroup
@@ -90,6 +93,15 @@ func TestClientsFindAController(t *testing.T) {
 	info.Addresses = []string{away, away}
 	if _, err := client.Dial(t.Context(), info); entity.KindOf(err) != entity.Unavailable || !strings.Contains(err.Error(), "store is away") {
 		t.Errorf("all are away: %v", err)
+	}
+	told := saying(entity.WithHint(entity.Errorf(entity.Unavailable, "the store is away since noon"), "Wait."))
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	info.Addresses = []string{told, gone.Listener.Addr().String(), told}
+	for range 6 {
+		if _, err := client.Dial(t.Context(), info); err == nil || err.Error() != "the store is away since noon" || entity.Hint(err) != "Wait." {
+			t.Errorf("two are away and say what to do, and one is gone: %v (%s)", err, entity.Hint(err))
+		}
 	}
 	info.Addresses, info.Password = []string{away, w.address}, "wrong"
 	if _, err := client.Dial(t.Context(), info); entity.KindOf(err) != entity.Unauthorized {

@@ -122,10 +122,14 @@ func (c *Conn) ServerVersion() string { return c.hello.Release }
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
 
 func (c *Conn) login(ctx context.Context) error {
-	return c.call(ctx, "Admin", 3, "Login", params.LoginRequest{
+	err := c.call(ctx, "Admin", 3, "Login", params.LoginRequest{
 		AuthTag: params.TagOf(c.dialer.info.Tag), Credentials: c.dialer.info.Password, Nonce: c.dialer.info.Nonce,
 		ClientVersion: c.dialer.info.Binaries.Version, SHA256: c.dialer.info.Binaries.SHA256, Commit: c.dialer.info.Binaries.Commit,
 	}, &c.hello)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrSilent, err)
+	}
+	return err
 }
 
 // call makes a request, or plans it, and decodes the reply into result, which is a pointer or nil.

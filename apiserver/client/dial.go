@@ -110,7 +110,8 @@ const (
 
 // any connects to the first address where login succeeds. The order is random, so that clients spread over several
 // controllers. If login fails for any other reason than Unavailable, the other controllers would say the same. A different
-// server, at an address that was a controller's once, speaks for none of them.
+// server, at an address that was a controller's once, speaks for none of them. What a controller says about itself with a
+// hint is the error, rather than that others can't be reached, and they have little more time then.
 func (d *dialer) any(ctx context.Context, login func(*Conn, context.Context) error) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,7 +144,7 @@ func (d *dialer) any(ctx context.Context, login func(*Conn, context.Context) err
 		}()
 	}
 	var first *Conn
-	var certain error
+	var certain, said error
 	var errs []error
 	for dial(); dialling > 0; {
 		select {
@@ -162,6 +163,11 @@ func (d *dialer) any(ctx context.Context, login func(*Conn, context.Context) err
 			case first != nil, certain != nil:
 			case entity.KindOf(o.err) == entity.Unavailable, errors.Is(o.err, ErrForeign):
 				errs = append(errs, o.err)
+				if said == nil && entity.Hint(o.err) != "" {
+					said = o.err
+					rest := time.AfterFunc(2*nextLogin, cancel)
+					defer rest.Stop()
+				}
 				dial()
 			default:
 				certain, order = o.err, nil
@@ -174,6 +180,8 @@ func (d *dialer) any(ctx context.Context, login func(*Conn, context.Context) err
 		return first, nil
 	case certain != nil:
 		return nil, certain
+	case said != nil:
+		return nil, said
 	}
 	return nil, errors.Join(errs...)
 }
@@ -225,6 +233,9 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 
 // ErrForeign is in the chain of Dial's error if a server has responded that has no certificate of the controller.
 var ErrForeign = errors.New("a different server is listening there")
+
+// ErrSilent is in the chain of Dial's error if a controller has accepted the connection, but did not answer the login in time.
+var ErrSilent = errors.New("it accepts connections but does not answer")
 
 // ErrNoAnswer is in the chain of Dial's error if nothing responded.
 var ErrNoAnswer = errors.New("no answer")

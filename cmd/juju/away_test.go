@@ -45,7 +45,7 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// refusing starts a controller that answers every request with an error. It returns its address and certificate. At the
+// refusing starts a controller that answers every request with an error, or not at all if why is nil. It returns its address and certificate. At the
 // first connections another server answers in its place.
 func refusing(t *testing.T, why error, strangers int) (address, cert string) {
 	t.Helper()
@@ -60,6 +60,9 @@ func refusing(t *testing.T, why error, strangers int) (address, cert string) {
 			var req params.Request
 			if ws.ReadJSON(&req) != nil {
 				return
+			}
+			if why == nil {
+				continue
 			}
 			frame, err := params.EncodeFailure(req.RequestID, params.ToError(why))
 			if err != nil || ws.WriteMessage(websocket.TextMessage, frame) != nil {
@@ -109,6 +112,29 @@ func TestStoreUnavailable(t *testing.T) {
 		if u.code != 1 || u.err.String() != want {
 			t.Errorf("%s: exit code %d, said\n%s", strings.Join(command, " "), u.code, u.err.String())
 		}
+	}
+}
+
+// A controller that does not answer a login is not said to be gone, or to be destroyed: it may be busy, or its store away.
+func TestLoginIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	address, cert := refusing(t, nil, 0)
+	u.note(func(c *store.Contents) {
+		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
+	})
+	u.session.ReachTimeout = time.Second
+	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+		_, err := connect.Model(ctx, u.session)
+		return nil, err
+	}
+	u.types("status")
+	want := "ERROR cannot log in to controller \"prod\": it accepts connections but does not answer: " +
+		"the controller did not answer Admin.Login in time: context deadline exceeded\n" +
+		"It runs, but it is very busy, or its store does not respond: run the command again in a minute.\n" +
+		"If that does not help, check its store, and its log.\n"
+	if u.code != 1 || u.err.String() != want {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
 }
 

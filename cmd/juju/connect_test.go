@@ -161,6 +161,9 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 				t.Errorf("%q: %s does not say %q", status, text, part)
 			}
 		}
+		if status != "" && strings.Contains(text, "destroy-environment") {
+			t.Errorf("%q, although it is there: %s", status, text)
+		}
 	}
 	if _, err := os.Stat("../../doc/lost-controller.md"); err != nil {
 		t.Error(err)

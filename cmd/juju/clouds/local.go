@@ -350,8 +350,11 @@ func (c localController) Revive(ctx context.Context, s *cli.Session) error {
 
 // notRevived adds to the error of a controller that cannot be started what to do about it.
 func (c localController) notRevived(why error) error {
-	return cli.AlsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why),
-		"Once the cause is fixed, run the command again. To destroy the controller instead: juju destroy-environment %s", c.Name)
+	hint := "Once the cause is fixed, run the command again."
+	if !errors.Is(why, context.DeadlineExceeded) { // otherwise it may yet start
+		hint += " To destroy the controller instead: juju destroy-environment " + c.Name
+	}
+	return cli.AlsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", c.Name, why), "%s", hint)
 }
 
 // runs reports whether a process, other than one that is exiting, runs in dir.
@@ -380,10 +383,12 @@ const controllerConfig = "controller.conf"
 // Unreachable implements Controller.
 func (c localController) Unreachable(why error) error {
 	dir := local.ControllerDir(c.Dir)
+	hint := fmt.Sprintf("Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.", process.LogPath(dir))
 	if running, err := runs(dir); err == nil && !running && !c.LacksSpace() {
 		if tail := process.LogTail(dir); tail != "" {
 			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)
 		}
+		hint += "\nTo destroy the controller instead: juju destroy-environment " + c.Name
 	}
 	if _, err := os.Stat(filepath.Join(dir, controllerConfig)); errors.Is(err, fs.ErrNotExist) {
 		return lost(why, c.Name, "the files in its directory "+dir+" are lost")
@@ -391,9 +396,7 @@ func (c localController) Unreachable(why error) error {
 	if err := local.CheckLoopback(); err != nil {
 		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
 	}
-	return entity.WithHint(why,
-		"Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
-			"To destroy the controller instead: juju destroy-environment %s", process.LogPath(dir), c.Name)
+	return entity.WithHint(why, "%s", hint)
 }
 
 // LacksSpace implements Controller: the keeper cannot start the controller because the disk is full.

@@ -322,8 +322,7 @@ func (c lxdController) Unreachable(why error) error {
 	name, status, err := c.container(context.Background())
 	switch {
 	case err != nil || status == "running":
-		return entity.WithHint(why, "Check that its container is running and this host can reach its address: lxc list\n"+
-			"To destroy the controller instead: juju destroy-environment %s", c.Name)
+		return entity.WithHint(why, "Check that its container is running and this host can reach its address: lxc list")
 	case status == "":
 		return lost(why, c.Name, fmt.Sprintf("LXD no longer has container %s", name))
 	}

@@ -155,6 +155,9 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if !s.Now().Before(end) && errors.Is(err, client.ErrSilent) {
+			return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.Name, err), silentHint)
+		}
 		if ctrl.LacksSpace() || !s.Now().Before(end) {
 			return nil, unreachable(t, ctrl, err)
 		}
@@ -171,6 +174,9 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 		}
 	}
 }
+
+const silentHint = "It runs, but it is very busy, or its store does not respond: run the command again in a minute.\n" +
+	"If that does not help, check its store, and its log."
 
 // noteAddresses stores the addresses of a controller, to which it may have added some, for the next command.
 func noteAddresses(ctx context.Context, st *store.Store, t cli.Target, addresses []string) {
