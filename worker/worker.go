@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/juju/loggo"
+
+	"juju/state/entity"
 )
 
 var logger = loggo.GetLogger("juju.worker")
@@ -45,7 +48,7 @@ const (
 //   - when every worker has returned nil: nil.
 //
 // A worker that fails with any other error is restarted after about delay. The pause grows
-// while the worker keeps failing.
+// while the worker keeps failing. That something is unavailable is logged once, and when the worker runs again.
 func Run(ctx context.Context, delay time.Duration, workers map[string]Func) error {
 	set, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -75,9 +78,15 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	failures := failuresOf(ctx)
 	defer func() { failures.recovered(name, time.Now()) }()
 	named := context.WithValue(ctx, nameKey{}, name)
+	var away atomic.Bool // its last failure was that something is unavailable
 	for {
 		began := time.Now()
-		stable := time.AfterFunc(stableRun*delay, func() { failures.recovered(name, began) })
+		stable := time.AfterFunc(stableRun*delay, func() {
+			failures.recovered(name, began)
+			if away.Swap(false) {
+				logger.Infof("worker %q runs again", name)
+			}
+		})
 		err := f(named)
 		stable.Stop()
 		switch {
@@ -95,7 +104,11 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 		}
 		wait := jitter(pause)
 		failures.failed(name, err)
-		logger.Errorf("worker %q failed, restarting in %v: %v", name, wait.Round(time.Millisecond), err)
+		level := loggo.ERROR
+		if unavailable := errors.Is(err, entity.Unavailable); away.Swap(unavailable) && unavailable {
+			level = loggo.DEBUG // it fails for as long as that lasts
+		}
+		logger.Logf(level, "worker %q failed, restarting in %v: %v", name, wait.Round(time.Millisecond), err)
 		pause = min(time.Duration(float64(pause)*growth), maxPause*delay)
 		timer := time.NewTimer(wait)
 		select {

@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/state/entity"
 )
 
 // fails returns a worker that records when it starts, and ends with the given errors in turn,
@@ -45,6 +50,40 @@ func TestFailedWorkerIsRestarted(t *testing.T) {
 			if pause < want*8/10 || pause > want*12/10 {
 				t.Errorf("pause %d was %v, want %v give or take a fifth", i+1, pause, want)
 			}
+		}
+	})
+}
+
+// TestUnavailabilityIsLoggedOnce, however often a worker fails because of it, and when the worker runs again.
+func TestUnavailabilityIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log loggo.TestWriter
+		if err := loggo.RegisterWriter(t.Name(), loggo.NewMinimumLevelWriter(&log, loggo.INFO)); err != nil {
+			t.Fatal(err)
+		}
+		defer loggo.RemoveWriter(t.Name())
+		was := logger.LogLevel()
+		logger.SetLogLevel(loggo.INFO)
+		defer logger.SetLogLevel(was)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(time.Hour, cancel)
+		away, broken := entity.Errorf(entity.Unavailable, "away"), errors.New("broken")
+		errs := []error{away, away, away, broken, broken, away, away}
+		_ = Run(ctx, time.Second, map[string]Func{"pruner": func(ctx context.Context) error {
+			if len(errs) == 0 {
+				return wait(ctx)
+			}
+			err := errs[0]
+			errs = errs[1:]
+			return err
+		}})
+		var got []string
+		for _, e := range log.Log() {
+			got = append(got, e.Level.String()+e.Message[strings.LastIndex(e.Message, " "):])
+		}
+		if want := []string{"ERROR away", "ERROR broken", "ERROR broken", "ERROR away", "INFO again"}; !slices.Equal(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
 		}
 	})
 }

@@ -140,8 +140,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func 
 				return sharing{other.CrossModel(), c.ctrl, other}, nil
 			},
 			Reach: reachOffer, Retry: time.Second}),
-		"resumer": resumer.New(resumer.Config{API: st.Transactions()}),
-		"pruner":  pruner.New(pruner.Config{API: st.Transactions(), Age: c.options.PruneAge}),
+		"pruner": pruner.New(pruner.Config{API: st.Transactions(), Age: c.options.PruneAge}),
 		"task pruner": func(ctx context.Context) error {
 			return worker.Every(ctx, pruneTasks, func(ctx context.Context) error {
 				_, err := st.Tasks().Prune(ctx)
@@ -154,6 +153,9 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func 
 		"upload pruner": func(ctx context.Context) error {
 			return worker.Every(ctx, pruneUploads, st.Resources().Prune)
 		},
+	}
+	if c.store.LeavesTransactions() {
+		workers["resumer"] = resumer.New(resumer.Config{API: st.Transactions()})
 	}
 	return c.singly(st, func(ctx context.Context) error { return worker.Run(ctx, retryDelay, workers) })
 }

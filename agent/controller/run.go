@@ -223,8 +223,10 @@ func (c *running) run(ctx context.Context) (err error) {
 func (c *running) singularWorkers(open provider.Open, cloudWorker worker.Func) map[string]worker.Func {
 	workers := map[string]worker.Func{
 		"models on their way out": c.resumeModels(open),
-		"resumer":                 resumer.New(resumer.Config{API: c.ctrl}),
 		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
+	}
+	if c.store.LeavesTransactions() {
+		workers["resumer"] = resumer.New(resumer.Config{API: c.ctrl})
 	}
 	if cloudWorker != nil {
 		workers["cloud"] = cloudWorker

@@ -183,6 +183,10 @@ func (s *Store) Embedded() *embedded.Server { return s.server }
 // own.
 func (s *Store) Shareable() bool { return s.server == nil && s.transactions }
 
+// LeavesTransactions reports whether an interrupted transaction must be resumed: the server has none of its own. What was
+// interrupted before it had is resumed when a database is opened.
+func (s *Store) LeavesTransactions() bool { return !s.transactions }
+
 // Close closes all connections, and the embedded server.
 func (s *Store) Close() error {
 	if s.commits != nil {
