@@ -118,6 +118,14 @@ func (c *Conn) Model() string { return c.dialer.info.Model }
 // ServerVersion returns the controller's own version.
 func (c *Conn) ServerVersion() string { return c.hello.Release }
 
+// ControllerAccess returns the access of the connection's user to the controller, "" for an agent.
+func (c *Conn) ControllerAccess() string {
+	if c.hello.UserInfo == nil {
+		return ""
+	}
+	return c.hello.UserInfo.ControllerAccess
+}
+
 // ControllerUUID returns the UUID of the controller.
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
 

@@ -205,7 +205,8 @@ func TestCommandBar(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"ssh", "scp", "apply", "bootstrap", "create-backup", "attach-resource", "login", "register",
-		"destroy-environment", "import-ssh-key", "debug-hooks", "completion", "documentation", "__complete", "keeper", "switch", "charm-history"} {
+		"destroy-environment", "import-ssh-key", "debug-hooks", "completion", "documentation", "__complete", "keeper", "switch", "charm-history",
+		"controllers"} {
 		want := strings.Replace(refusal, "%", name, 1)
 		if said := typed(name + " x"); !strings.HasPrefix(said, want) {
 			t.Errorf("%s: %s", name, said)

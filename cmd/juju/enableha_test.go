@@ -21,7 +21,9 @@ func (f *fakeController) EnableHA(_ context.Context, n int, cons constraints.Val
 }
 
 func (f *fakeController) ServerVersion() string { return "1.2.3" }
-func (f *fakeController) Addresses() []string   { return []string{"10.0.0.1:17070"} }
+
+func (f *fakeController) ControllerAccess() string { return "superuser" }
+func (f *fakeController) Addresses() []string      { return []string{"10.0.0.1:17070"} }
 
 func TestEnableHASaysWhatChanges(t *testing.T) {
 	t.Parallel()

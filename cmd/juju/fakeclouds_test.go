@@ -150,7 +150,8 @@ func TestCloudsAndTheirCredentials(t *testing.T) {
 		"show-credential": "controller-credentials:\n    lxd:\n        default:\n            content:\n" +
 			"                auth-type: certificate\n                validity-check: valid\n                attributes:\n" +
 			"                    client-cert: C\n            models:\n                default: admin\n",
-		"controllers":                "Controller  Model    User   Cloud      Models\nprod*       default  admin  elsewhere  2\n",
+		"controllers": "Controller  Model    User   Access  Cloud      Models  HA  Version\n" +
+			"prod*       default  admin  -       elsewhere  2       -   -\n",
 		"controller-config":          "Attribute  Value\napi-port   17070\nca-cert    one …\n",
 		"controller-config api-port": "17070\n",
 		"model-defaults": "Attribute                  Default  Controller\nautomatically-retry-hooks  false    true\n" +

@@ -136,7 +136,9 @@ func (h hostileController) EnableHA(context.Context, int, constraints.Value) (en
 }
 
 func (h hostileController) ServerVersion() string { return hostile }
-func (h hostileController) Addresses() []string   { return []string{hostile} }
+
+func (h hostileController) ControllerAccess() string { return hostile }
+func (h hostileController) Addresses() []string      { return []string{hostile} }
 
 func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
 	return planted[[]entity.Finding](), h.err
@@ -181,6 +183,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"whoami":              {"whoami"},
 		"show-controller":     {"show-controller", "show-controller --format json"},
 		"audit-log":           {"audit-log", "audit-log --format json"},
+		"controllers":         {"controllers --refresh", "controllers --refresh --format yaml", "controllers --refresh --format json"},
 		"show-cloud":          {"show-cloud lxd"},
 		"regions":             {"regions lxd"},
 		"credentials":         {"credentials lxd --format yaml"},
@@ -295,7 +298,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
 		"dump-db": "encodes as get does", "create-backup": "", "verify-backup": "see TestHostileBackups", "restore-backup": "as well", "migrate-store": "",
 		"clouds": "", "add-cloud": "", "update-cloud": "", "remove-cloud": "", "default-region": "", "default-credential": "",
-		"add-credential": "", "autoload-credentials": "", "controllers": "the names that this client has chosen",
+		"add-credential": "", "autoload-credentials": "",
 		"version": "", "help": "", "documentation": "", "completion": "see TestShellsCompleteNames", "help-tool": "", "keeper": "",
 	}
 	newTestUser := func(t *testing.T) *user {
@@ -304,6 +307,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			return hostileController{u.ctrl},
 				nil
 		}
+		u.session.AskController = u.session.ConnectController
 		return u
 	}
 	plant := func(u *user) {

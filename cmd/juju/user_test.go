@@ -39,6 +39,7 @@ func newUser(t *testing.T) *user {
 		return u.fake, nil
 	}
 	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return u.ctrl, nil }
+	u.session.AskController = u.session.ConnectController
 	u.note(func(c *store.Contents) {
 		c.Current = "prod"
 		c.Controllers["prod"] = &store.Controller{UUID: "u", Cloud: "elsewhere", User: "admin", Model: "admin/default",
@@ -89,7 +90,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 		OutTerminal: u.session.OutTerminal, ErrTerminal: u.session.ErrTerminal,
 		Getenv: u.session.Getenv, Now: u.session.Now, ReachTimeout: u.session.ReachTimeout, PollInterval: u.session.PollInterval, Connect: u.session.Connect,
 		Exec: u.session.Exec, Embedded: u.session.Embedded,
-		ConnectController: u.session.ConnectController}
+		ConnectController: u.session.ConnectController, AskController: u.session.AskController}
 	u.code = commands.Run(ctx, u.session, args)
 	if again := doubled(u.err.String()); again != "" {
 		u.t.Errorf("%q says %q twice:\n%s", args, again, u.err.String())

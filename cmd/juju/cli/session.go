@@ -33,6 +33,9 @@ type Session struct {
 	Connect func(context.Context) (io.Closer, error)
 	// ConnectController connects to a controller itself: see WithController.
 	ConnectController func(context.Context, Target) (io.Closer, error)
+	// AskController is ConnectController without waiting for the controller, starting it or printing anything. It may be
+	// called concurrently.
+	AskController func(context.Context, Target) (io.Closer, error)
 	// ReachTimeout is how long to wait for a controller to answer. It must exceed the 30 seconds that a controller
 	// waits for its own store.
 	ReachTimeout time.Duration

@@ -38,6 +38,13 @@ func NewSession() *cli.Session {
 		}
 		return conn, nil
 	}
+	s.AskController = func(ctx context.Context, t cli.Target) (io.Closer, error) {
+		conn, err := connect.Once(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}
 	return s
 }
 

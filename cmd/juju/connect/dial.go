@@ -80,8 +80,7 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 	if t.Controller.User == "" {
 		return nil, cli.NotLoggedIn(t)
 	}
-	info := client.Info{Addresses: t.Controller.Addresses, CACert: t.Controller.CACert, Model: model,
-		Tag: entity.UserTag(t.Controller.User), Password: t.Controller.Password}
+	info := infoOf(t, model)
 	ctrl := clouds.ControllerOf(st, t.Name, t.Controller)
 	s.Lost = ctrl.Lost
 	var p *cli.Progress
@@ -137,7 +136,7 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 				t.Controller.User, t.Name))
 		}
 		if err == nil {
-			noteAddresses(ctx, st, t, conn.Addresses())
+			noteLogin(ctx, st, t, conn)
 			return conn, nil
 		}
 		if errors.Is(err, client.ErrForeign) && !errors.Is(err, entity.Unavailable) {
@@ -178,22 +177,37 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 const silentHint = "It runs, but it is very busy, or its store does not respond: run the command again in a minute.\n" +
 	"If that does not help, check its store, and its log."
 
-// noteAddresses stores the addresses of a controller, to which it may have added some, for the next command.
-func noteAddresses(ctx context.Context, st *store.Store, t cli.Target, addresses []string) {
-	same := func(known []string) bool {
-		return slices.Equal(slices.Sorted(slices.Values(known)), slices.Sorted(slices.Values(addresses)))
+// Once connects to a controller without waiting for it, starting it or printing anything.
+func Once(ctx context.Context, t cli.Target) (*client.Conn, error) {
+	if t.Controller.User == "" {
+		return nil, cli.NotLoggedIn(t)
 	}
-	if same(t.Controller.Addresses) {
+	return client.Dial(ctx, infoOf(t, ""))
+}
+
+func infoOf(t cli.Target, model string) client.Info {
+	return client.Info{Addresses: t.Controller.Addresses, CACert: t.Controller.CACert, Model: model,
+		Tag: entity.UserTag(t.Controller.User), Password: t.Controller.Password}
+}
+
+// noteLogin stores what a controller says at a login: its addresses, to which it may have added some, for the next command.
+func noteLogin(ctx context.Context, st *store.Store, t cli.Target, conn *client.Conn) {
+	said := *t.Controller
+	if addresses := conn.Addresses(); !slices.Equal(slices.Sorted(slices.Values(said.Addresses)), slices.Sorted(slices.Values(addresses))) {
+		said.Addresses = addresses
+	}
+	said.Version, said.Access = conn.ServerVersion(), conn.ControllerAccess()
+	if slices.Equal(said.Addresses, t.Controller.Addresses) && said.Version == t.Controller.Version && said.Access == t.Controller.Access {
 		return
 	}
 	err := st.Update(ctx, func(c *store.Contents) error {
-		if ctrl, ok := c.Controllers[t.Name]; ok && ctrl.UUID == t.Controller.UUID {
-			ctrl.Addresses = addresses
+		if ctrl, ok := c.Controllers[t.Name]; ok && ctrl.UUID == said.UUID {
+			ctrl.Addresses, ctrl.Version, ctrl.Access = said.Addresses, said.Version, said.Access
 		}
 		return nil
 	})
 	if err != nil {
-		logger.Warningf("cannot store the addresses of controller %q: %v", t.Name, err)
+		logger.Warningf("cannot store what controller %q says: %v", t.Name, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
@@ -91,6 +92,9 @@ func (c *showController) run(ctx context.Context) error {
 	}
 	return cli.WithController(ctx, c.Session, func(t cli.Target, api showControllerAPI) error {
 		nodes, upgrade, err := api.ControllerNodes(ctx)
+		if err == nil {
+			err = c.note(ctx, t, nodes)
+		}
 		if err != nil {
 			return err
 		}
@@ -123,6 +127,20 @@ func (c *showController) run(ctx context.Context) error {
 			return err
 		}
 		return c.Write(c.output, text)
+	})
+}
+
+// note stores how many controllers there are, for juju controllers.
+func (c *showController) note(ctx context.Context, t cli.Target, nodes []entity.ControllerNode) error {
+	st, err := c.Store()
+	if err != nil {
+		return err
+	}
+	return st.Update(ctx, func(known *store.Contents) error {
+		if ctrl, ok := known.Controllers[t.Name]; ok {
+			noteNodes(ctrl, nodes)
+		}
+		return nil
 	})
 }
 

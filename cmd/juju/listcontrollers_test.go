@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// The list of controllers is what each last said. None is asked unless the user says so; then all are at once, and those that
+// don't answer are listed as they were last known.
+func TestControllersAreListed(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.note(func(c *store.Contents) {
+		c.Controllers["away"] = &store.Controller{UUID: "a", Cloud: "lxd", CloudName: "lab", User: "bob", Access: "login",
+			Version: "1.2.0", Nodes: 3, Up: 2}
+		c.Controllers["left"] = &store.Controller{UUID: "l", Cloud: "local"}
+	})
+	node := func(up bool) entity.ControllerNode { return entity.ControllerNode{Up: up} }
+	u.ctrl.nodes = []entity.ControllerNode{node(true), node(true), node(true)}
+	u.ctrl.models = []entity.ModelInfo{}
+	asking := make(chan bool)
+	u.session.AskController = func(ctx context.Context, to cli.Target) (io.Closer, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Errorf("%s may take any time to answer", to.Name)
+		}
+		switch to.Name {
+		case "left":
+			return nil, cli.NotLoggedIn(to)
+		case "away": // both are asked before either answers
+			asking <- true
+			return nil, errors.New("no\nanswer")
+		}
+		<-asking
+		return u.ctrl, nil
+	}
+	for _, line := range []string{"controllers", "list-controllers"} {
+		u.types(line)
+		u.sees(0, "Controller  Model    User   Access  Cloud      Models  HA   Version\n"+
+			"away        -        bob    login   lab        0       2/3  1.2.0\n"+
+			"left        -        -      -       local      0       -    -\n"+
+			"prod*       default  admin  -       elsewhere  2       -    -\n", "")
+	}
+	u.types("controllers", "--refresh")
+	const refreshed = "Controller  Model  User   Access     Cloud      Models  HA   Version\n" +
+		"away        -      bob    login      lab        0       2/3  1.2.0\n" +
+		"left        -      -      -          local      0       -    -\n" +
+		"prod*       -      admin  superuser  elsewhere  0       3    1.2.3\n"
+	u.sees(0, refreshed, "Controller \"away\" has not answered, and is listed as it was last known: no; answer\n"+
+		"Controller \"left\" has not answered, and is listed as it was last known: you are logged out of controller \"left\"\n")
+	u.types("controllers")
+	u.sees(0, refreshed, "")
+	u.types("controllers", "--format", "yaml")
+	u.sees(0, `controllers:
+    away:
+        user: bob
+        access: login
+        uuid: a
+        api-endpoints: []
+        ca-cert: ""
+        cloud: lab
+        agent-version: 1.2.0
+        model-count: 0
+        controller-machines:
+            active: 2
+            total: 3
+    left:
+        uuid: l
+        api-endpoints: []
+        ca-cert: ""
+        cloud: local
+        model-count: 0
+    prod:
+        user: admin
+        access: superuser
+        uuid: u
+        api-endpoints:
+            - 10.0.0.1:17070
+        ca-cert: ""
+        cloud: elsewhere
+        agent-version: 1.2.3
+        model-count: 0
+        controller-machines:
+            active: 3
+            total: 3
+current-controller: prod
+`, "")
+	u.ctrl.nodes[1].Up = false
+	u.types("show-controller")
+	u.types("controllers")
+	if want := "  2/3  1.2.3\n"; !strings.HasSuffix(u.out.String(), want) {
+		t.Errorf("after show-controller:\n%swant %q", u.out.String(), want)
+	}
+}
