@@ -174,6 +174,26 @@ func TestRequestsThatHang(t *testing.T) {
 	}
 }
 
+// TestOpeningInAnOutage says what to check, and not that a role is missing.
+func TestOpeningInAnOutage(t *testing.T) {
+	for set, leaves := range map[*mongotest.Set]bool{mongotest.NewSet(t, 3): false, mongotest.NewSet36(t, 3): true} {
+		store, _ := openSet(t, set)
+		if got := store.LeavesTransactions(); got != leaves {
+			t.Errorf("transactions are left: %v, want %v", got, leaves)
+		}
+		set.LoseMajority()
+		u, err := mongo.ParseURL(set.URL("wtimeoutMS=100"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = mongo.OpenURL(t.Context(), u, mongo.Options{Dial: set.Dial, Answer: 200 * time.Millisecond})
+		if !errors.Is(err, entity.StoreAway) || !strings.Contains(entity.Hint(err), "a majority of the MongoDB's members") {
+			t.Errorf("%v (%s)", err, entity.Hint(err))
+		}
+		set.RegainMajority()
+	}
+}
+
 // logTo collects what is logged until the test ends, and returns a function that counts the lines with a text.
 func logTo(t *testing.T) (count func(text string) int) {
 	var log loggo.TestWriter

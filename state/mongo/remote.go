@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -50,7 +51,11 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	// The first write shows whether writes succeed at all, and which server is primary.
 	if err := s.Sync(ctx); err != nil {
 		s.Close()
-		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
+		err = fmt.Errorf("cannot open the store in %s: %w", u, err)
+		if errors.Is(err, entity.StoreAway) {
+			return nil, err // with what to check
+		}
+		return nil, entity.WithHint(err,
 			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
 	}
 	if s.transactions, err = s.hasTransactions(); err == nil && s.transactions {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/juju/loggo"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
@@ -65,10 +66,14 @@ func Tail(ctx context.Context, open func() Source, barrier func(context.Context)
 			return
 		}
 		hub.Lost()
-		logger.Infof("following the changes anew: %v", err)
 		if time.Since(began) > longest {
 			pause = shortest
 		}
+		level := loggo.INFO
+		if pause > shortest {
+			level = loggo.DEBUG // the store is away, and has been
+		}
+		logger.Logf(level, "following the changes anew: %v", err)
 		select {
 		case <-ctx.Done():
 			return
