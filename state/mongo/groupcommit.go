@@ -169,6 +169,7 @@ func (g *groupCommit) commit() error {
 	if err != nil {
 		return err
 	}
+	g.outage.over()
 	if !g.sure || g.primary != by && g.primary != "" {
 		g.mu.Lock()
 		g.changed = moments.Add(1)

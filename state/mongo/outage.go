@@ -22,7 +22,7 @@ const hangPart = 5
 
 // An outage is the state of a MongoDB that doesn't respond, has no primary, or whose primary has no majority. Requests
 // wait until it ends or has lasted for answerBound. Then what is in progress is cut short, requests fail immediately, and
-// only a probe keeps trying. Only a probe that succeeds ends an outage: reads succeed without a majority too.
+// only a probe keeps trying. Only a write that the majority confirms ends an outage: reads succeed without a majority too.
 type outage struct {
 	probe  func() error  // one write that waits for the majority
 	bound  time.Duration // how long a probe may take before that is an outage
@@ -33,7 +33,7 @@ type outage struct {
 	since   time.Time   // zero if there is no outage
 	why     error       // the last error
 	hanging time.Time   // when the first request began that had no reply for too long; zero if the store isn't in doubt
-	proven  time.Time   // when a probe last succeeded: what failed before says nothing about now
+	proven  time.Time   // when a write was last confirmed: what failed before says nothing about now
 	expiry  *time.Timer // cuts short what is in progress after answerBound
 	probing bool
 	closed  chan struct{}
@@ -159,7 +159,7 @@ func (o *outage) expire(began time.Time, again bool) {
 	}
 }
 
-// over records that the store has responded.
+// over records that the majority has confirmed a write.
 func (o *outage) over() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

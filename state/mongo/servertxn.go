@@ -201,7 +201,11 @@ func (r *Runner) commit(s *slot) error {
 		return err
 	}
 	if r.outage != nil {
-		return inTransaction(r.outage.bringThrough(once))
+		err := r.outage.bringThrough(once)
+		if err == nil {
+			r.outage.over()
+		}
+		return inTransaction(err)
 	}
 	err := once()
 	if cutShort(err) {
