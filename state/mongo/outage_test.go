@@ -159,7 +159,7 @@ func TestRequestsThatHang(t *testing.T) {
 					t.Errorf("the outage began at %v, and then at %v", since, now)
 				}
 				way.end(set)
-				for end := time.Now().Add(verify.Patience); store.Barrier(t.Context()) != nil; time.Sleep(10 * time.Millisecond) {
+				for end := time.Now().Add(verify.Patience); store.Sync(t.Context()) != nil; time.Sleep(10 * time.Millisecond) {
 					if time.Now().After(end) {
 						t.Fatal("the outage does not end")
 					}
