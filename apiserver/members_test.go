@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
-
 	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -90,8 +88,8 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 	t.Parallel()
 	set := mongotest.NewSet(t, 1)
 	var reads atomic.Int64 // of the model's own document
-	set.Heard = func(_ string, command bsoncore.Document) {
-		if _, collection, is := mongotest.ReadOf(command); is && collection == "model" {
+	set.Heard = func(c mongotest.Command) {
+		if c.Reads() && c.Collection == "model" {
 			reads.Add(1)
 		}
 	}

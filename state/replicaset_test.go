@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
-
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/mongo"
@@ -22,20 +20,11 @@ type ledger struct {
 	writes   int      // those that waited for the majority
 }
 
-func (l *ledger) note(_ string, command bsoncore.Document) {
-	elements, err := command.Elements()
-	if err != nil || len(elements) == 0 {
-		return
-	}
-	first := elements[0]
-	name := first.Key()
-	if of, ok := first.Value().StringValueOK(); ok {
-		name += " " + of
-	}
+func (l *ledger) note(c mongotest.Command) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.commands = append(l.commands, name)
-	if mongotest.IsMajorityWrite(command) {
+	l.commands = append(l.commands, strings.TrimSpace(c.Name+" "+c.Collection))
+	if c.IsMajorityWrite() {
 		l.writes++
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
-
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -30,8 +28,8 @@ func newTwoSided(t *testing.T) *twoSided {
 func newTwoSidedOn(t *testing.T, set *mongotest.Set) *twoSided {
 	t.Helper()
 	w := &twoSided{set: set}
-	w.set.Heard = func(client string, command bsoncore.Document) {
-		if _, _, reads := mongotest.ReadOf(command); reads && client == "first" {
+	w.set.Heard = func(c mongotest.Command) {
+		if c.Reads() && c.Client == "first" {
 			w.reads.Add(1)
 		}
 	}

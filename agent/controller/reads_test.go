@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
-
 	"juju/apiserver/client"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -31,15 +29,14 @@ type tally struct {
 }
 
 // hear counts a command of the controller.
-func (c *tally) hear(client string, command bsoncore.Document) {
-	database, collection, reads := mongotest.ReadOf(command)
+func (c *tally) hear(command mongotest.Command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.counts == nil || client != "controller":
-	case reads:
-		c.counts[database+"."+collection]++
-	case collection == "barrier":
+	case c.counts == nil || command.Client != "controller":
+	case command.Reads():
+		c.counts[command.Database+"."+command.Collection]++
+	case command.Collection == "barrier":
 		c.barriers++
 	}
 }

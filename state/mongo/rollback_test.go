@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -153,9 +152,9 @@ func TestReadsAreAsNewAsTheWritesBefore(t *testing.T) {
 	set := mongotest.NewReplicas(t, 3)
 	var mu sync.Mutex
 	var concern bson.M
-	set.Heard = func(_ string, command bsoncore.Document) {
-		v, err := command.LookupErr("readConcern")
-		if _, in := command.LookupErr("autocommit"); err != nil || in == nil {
+	set.Heard = func(c mongotest.Command) {
+		v, err := c.Body.LookupErr("readConcern")
+		if _, in := c.Body.LookupErr("autocommit"); err != nil || in == nil {
 			return
 		}
 		mu.Lock()

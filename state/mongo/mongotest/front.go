@@ -78,12 +78,10 @@ var (
 
 // answer executes a command and returns the reply; false closes the connection.
 func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
+	name := firstKey(body)
 	if f.set.Heard != nil {
-		f.set.Heard(f.name, body)
+		f.set.Heard(Command{f.name, name, text(body, "$db"), text(body, name), body})
 	}
-	it := raw.Elements(body)
-	first, _ := it.Next()
-	name := string(first.Key)
 	switch name {
 	case "hello", "isMaster", "ismaster":
 		answer, ok := f.forward(body)
@@ -116,7 +114,7 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 		return f.fail(fate, body)
 	}
 	answer, ok := f.forward(body)
-	if IsMajorityWrite(body) {
+	if isMajorityWrite(body) {
 		time.Sleep(f.set.Majority)
 	}
 	if ok && met {
@@ -133,21 +131,13 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	return answer, ok
 }
 
-// IsMajorityWrite reports whether a command is a write that is to reach the majority before the reply.
-func IsMajorityWrite(body bsoncore.Document) bool {
+func isMajorityWrite(body bsoncore.Document) bool {
 	concern, _ := raw.Get(body, "writeConcern")
 	if concern.Type != bson.TypeEmbeddedDocument {
 		return false
 	}
 	w, _ := raw.Get(concern.Document(), "w")
 	return w.Type == bson.TypeString && string(raw.Text(w)) == "majority"
-}
-
-// ReadOf returns what a command reads, except for one that fetches more of a cursor; ok is false if it reads no collection.
-func ReadOf(command bsoncore.Document) (database, collection string, ok bool) {
-	name := firstKey(command)
-	collection = text(command, name)
-	return text(command, "$db"), collection, collection != "" && slices.Contains(reads, name)
 }
 
 // note tells the set, after a command, which transactions are open.

@@ -253,7 +253,7 @@ func (r *replicas) replied(answer bsoncore.Document, ok bool, body bsoncore.Docu
 		return answer, ok
 	}
 	answer = withTime(answer, n)
-	if !IsMajorityWrite(body) {
+	if !isMajorityWrite(body) {
 		return answer, true
 	}
 	wait := 24 * time.Hour

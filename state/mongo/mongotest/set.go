@@ -29,9 +29,8 @@ type Set struct {
 	// RoundTrip is the members' response time, and Majority how long a write takes to reach the majority; they are set
 	// before clients connect.
 	RoundTrip, Majority time.Duration
-	// Heard, if not nil, is called with each command and the name of the client that sends it; it is set before clients
-	// connect.
-	Heard func(client string, command bsoncore.Document)
+	// Heard, if not nil, is called with each command; it is set before clients connect.
+	Heard func(Command)
 
 	server *embedded.Server
 	hosts  []string
@@ -59,6 +58,21 @@ type Set struct {
 	// minority is closed when the set regains its majority, frozen when it responds again; nil while it has, or does.
 	minority, frozen chan struct{}
 }
+
+// A Command is what a client has sent.
+type Command struct {
+	Client     string // see DialAs
+	Name       string
+	Database   string
+	Collection string // "" if it is not about one
+	Body       bsoncore.Document
+}
+
+// Reads reports whether the command reads a collection, and is not for more of a cursor.
+func (c Command) Reads() bool { return c.Collection != "" && slices.Contains(reads, c.Name) }
+
+// IsMajorityWrite reports whether the command is a write that is to reach the majority before the reply.
+func (c Command) IsMajorityWrite() bool { return isMajorityWrite(c.Body) }
 
 // A late is a write that has not been executed yet.
 type late struct {
