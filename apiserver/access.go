@@ -46,6 +46,14 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 			return identity{}, nil, invalidLogin() // agents belong to models
 		}
 		id, st, err := s.authenticateAgent(ctx, model, cred)
+		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
+			// A former primary of a MongoDB may not have what another controller has just written: what is read after a write
+			// that reached the majority does.
+			if err := s.controller.Sync(ctx); err != nil {
+				return identity{}, nil, err
+			}
+			id, st, err = s.authenticateAgent(ctx, model, cred)
+		}
 		if errors.Is(err, entity.Unauthorized) && cred.tag.Kind == entity.KindMachine {
 			err = s.unlessStray(ctx, model, err)
 		}

@@ -9,8 +9,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -124,4 +127,47 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 	if !life() {
 		t.Error("with two controllers, an agent that has just logged in reads what was read before")
 	}
+}
+
+// An agent that is refused stops for good. So a controller that reaches only a former primary of its MongoDB, and does not
+// know what another controller has just written, does not refuse one.
+func TestAnAgentIsRefusedForCertain(t *testing.T) {
+	t.Parallel()
+	set := mongotest.NewReplicas(t, 3)
+	url, err := mongo.ParseURL(set.URL("wtimeoutMS=500"))
+	statetest.OK(t, err)
+	open := func(name string) *mongo.Store {
+		store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.DialAs(name), Answer: time.Second})
+		statetest.OK(t, err)
+		return store
+	}
+	c, st := statetest.ControllerOn(t, open("a"), controller.Options{Shared: true})
+	w := newWorldOf(t, c, st)
+	m, err := st.AddMachine(t.Context(), state.AddMachineParams{})
+	w.ok(err)
+	w.ok(m.SetProvisioned(t.Context(), entity.Instance{ID: "i-0", Nonce: nonce}))
+	beside := open("b")
+	b, err := controller.Open(t.Context(), beside, controller.Options{Shared: true})
+	w.ok(err)
+	t.Cleanup(func() { b.Close(); w.ok(beside.Close()) })
+	other, err := b.Model(t.Context(), st.UUID())
+	w.ok(err)
+
+	set.Split(t, "a")
+	tag := entity.MachineTag(m.ID())
+	w.passwords[tag] = w.newPassword(other, tag)
+	login := func() error {
+		conn, err := client.Dial(t.Context(), w.info(tag))
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+	if err := login(); !errors.Is(err, entity.Unavailable) {
+		t.Errorf("an agent of which another controller knows: %v", err)
+	}
+	set.Heal()
+	eventually(t, "the agent is let in", func() bool { return login() == nil })
+	w.passwords[tag] = "wrong"
+	eventually(t, "an agent with a wrong password is refused", func() bool { return errors.Is(login(), entity.Unauthorized) })
 }

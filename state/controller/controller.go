@@ -273,6 +273,10 @@ func Noting(ctx context.Context, note func()) context.Context { return mongo.Not
 // Barrier waits until all earlier writes are on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
 
+// Sync is mongo.Store.Sync. What is read afterwards is at least as new as anything that was written before it, by any
+// controller.
+func (c *Controller) Sync(ctx context.Context) error { return c.store.Sync(ctx) }
+
 // ResumeTransactions is State.ResumeTransactions for the controller's database.
 func (c *Controller) ResumeTransactions(ctx context.Context) error {
 	return c.db.ResumeTransactions(ctx, c.now().Add(-mongo.ResumeAge))

@@ -41,13 +41,13 @@ func NewReplicas(t testing.TB, members int) *Set {
 	t.Helper()
 	s := newSet(t, members, embedded.Options{})
 	fs := vfs.NewCrashableMem()
-	s.pair = newReplicas(t, s, fs)
+	s.pair = newReplicas(t, s, fs, 0)
 	return s
 }
 
-// newReplicas returns replicas that have what is on fs.
-func newReplicas(t testing.TB, s *Set, fs *vfs.MemFS) *replicas {
-	r := &replicas{fs: fs, moved: make(chan struct{}), open: map[string][]bsoncore.Document{}, ends: map[string]uint32{}}
+// newReplicas returns replicas that have what is on fs, after a number of writes.
+func newReplicas(t testing.TB, s *Set, fs *vfs.MemFS, writes uint32) *replicas {
+	r := &replicas{fs: fs, noted: writes, reached: writes, moved: make(chan struct{}), open: map[string][]bsoncore.Document{}, ends: map[string]uint32{}}
 	all, sure := fs.CrashClone(vfs.CrashCloneCfg{}), fs
 	r.all, r.sure = s.serverOn(t, all), s.serverOn(t, sure)
 	var err error
@@ -73,7 +73,7 @@ func (r *replicas) next(t testing.TB, s *Set) *replicas {
 	if err := r.sure.Barrier(t.Context()); err != nil {
 		t.Error(err)
 	}
-	return newReplicas(t, s, r.fs.CrashClone(vfs.CrashCloneCfg{}))
+	return newReplicas(t, s, r.fs.CrashClone(vfs.CrashCloneCfg{}), r.reached)
 }
 
 // change changes the replicas, and tells those who wait for that.
