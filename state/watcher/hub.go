@@ -91,18 +91,21 @@ func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	return s
 }
 
-// tell calls wanted if its argument has changed.
+// tell calls wanted if its argument has changed. Without subscriptions nothing is copied: no changes may be heard of.
 func (h *Hub) tell() {
-	if h.wanted == nil {
-		return
-	}
 	h.wantMu.Lock()
 	defer h.wantMu.Unlock()
 	h.mu.Lock()
 	now := len(h.all) > 0 && !h.closed
 	h.mu.Unlock()
-	if now != h.told {
-		h.told = now
+	if now == h.told {
+		return
+	}
+	h.told = now
+	if !now {
+		h.copies.follow(false)
+	}
+	if h.wanted != nil {
 		h.wanted(now)
 	}
 }
@@ -188,9 +191,6 @@ func (s *Subscription) Close() {
 		h.drop(s, t)
 	}
 	delete(h.all, s)
-	if len(h.all) == 0 {
-		h.copies.follow(false)
-	}
 	h.mu.Unlock()
 	h.tell()
 }

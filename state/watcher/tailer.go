@@ -156,8 +156,17 @@ func follow(
 	q.add(nil, true) // the cursor is positioned, and misses nothing from now on
 	for ctx.Err() == nil {
 		var entry bson.Raw
+		var together []Change
+		again := false
 		for ctx.Err() == nil && entries.Next(&entry) {
-			q.add(parse(entry))
+			changes, reset := parse(entry)
+			together, again = append(together, changes...), again || reset
+			// A transaction has an entry for each document in a change stream. Who is told of one must not read copies from
+			// before of the others.
+			if entries.Buffered() == 0 {
+				q.add(together, again)
+				together, again = nil, false
+			}
 		}
 		if err := entries.Err(); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("cannot follow the changes: %w", err)

@@ -3,6 +3,7 @@ package watcher_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/doc/verify"
 	"juju/state/mongo"
@@ -148,6 +150,24 @@ func follow(t *testing.T, db *mongo.Database, barrier func(context.Context) erro
 	wait(t, sub.Wake(), "first event")
 	sub.Take()
 	return sub
+}
+
+// All that a transaction changes is told at once.
+func TestATransactionIsToldAtOnce(t *testing.T) {
+	db := aLog(t)
+	sub := follow(t, db, func(context.Context) error { return nil })
+	const many = 500
+	var ops []txn.Op
+	for i := range many {
+		ops = append(ops, txn.Op{C: "c", Id: fmt.Sprint(i), Assert: txn.DocMissing, Insert: bson.D{}})
+	}
+	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops, nil }); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, sub.Wake(), "event")
+	if changes, reset := sub.Take(); reset || len(changes) != many {
+		t.Errorf("%d changes were told at once, of %d (or all: %v)", len(changes), many, reset)
+	}
 }
 
 func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {

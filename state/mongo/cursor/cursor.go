@@ -163,6 +163,9 @@ func (c *Cursor) Next(doc any) bool {
 	return true
 }
 
+// Buffered returns how many of the next documents have been received already.
+func (c *Cursor) Buffered() int { return len(c.batch) }
+
 // Open reports whether more documents may come.
 func (c *Cursor) Open() bool { return c.open || len(c.batch) > 0 }
 
