@@ -206,19 +206,28 @@ func (d *Database) each(f func(*mgo.Collection) error) error {
 // Next reserves n numbers of a sequence, which starts at 0, and returns the first. It writes outside transactions, so
 // the number of a failed transaction is never reused.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {
-	var doc struct {
-		Counter int `bson:"counter"`
+	command := bson.D{{"findAndModify", "sequence"}, {"query", bson.D{{"_id", sequence}}},
+		{"update", bson.D{{"$inc", bson.D{{"counter", n}}}}}, {"upsert", true}, {"new", true}}
+	if d.outage != nil {
+		command = append(command, d.majorityConcern()) // mgo would not wait for it: a number could be given twice
 	}
 	err = d.Reading("sequence", func(c *mgo.Collection) error {
-		_, err := c.FindId(sequence).Apply(mgo.Change{
-			Update: bson.D{{"$inc", bson.D{{"counter", n}}}}, Upsert: true, ReturnNew: true,
-		}, &doc)
-		return err
+		var result struct {
+			Value struct {
+				Counter int `bson:"counter"`
+			} `bson:"value"`
+			Concern concernError `bson:"writeConcernError"`
+		}
+		if err := c.Database.Run(command, &result); err != nil {
+			return err
+		}
+		first = result.Value.Counter - n
+		return result.Concern.err()
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot get the next number of %s: %w", sequence, err)
 	}
-	return doc.Counter - n, nil
+	return first, nil
 }
 
 // The states of unfinished transactions in gopkg.in/mgo.v2/txn: preparing, prepared, aborting,

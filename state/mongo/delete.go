@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,8 +55,12 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 			bulk := c.Bulk()
 			bulk.Remove(some...)
 			result, err := bulk.Run()
-			if err == nil {
+			var refused *mgo.BulkError
+			switch {
+			case err == nil:
 				left -= result.Matched
+			case errors.As(err, &refused) && len(refused.Cases()) > 0:
+				err = refused.Cases()[0].Err // it tells whether the store is away
 			}
 			return err
 		})

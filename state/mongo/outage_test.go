@@ -142,7 +142,7 @@ func TestRequestsThatHang(t *testing.T) {
 				insert(t, db, doc{"a", 1})
 				way.begin(set)
 				atOnce(requests(t, store, db), func(name string, err error, _ time.Duration) {
-					if writes := name == "a transaction" || name == "a barrier"; way.reads && !writes {
+					if writes := name == "a transaction" || name == "a sequence" || name == "a barrier"; way.reads && !writes {
 						if err != nil {
 							t.Errorf("%s: %v", name, err)
 						}

@@ -2,6 +2,7 @@ package mongo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/doc/verify"
+	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 )
@@ -204,4 +206,37 @@ func TestSlotsGrowAndShrink(t *testing.T) {
 		t.Errorf("afterwards there are %d slots, %d with a connection; want %d and %d", all, connected, mongo.RemoteSlots, mongo.EmbeddedSlots)
 	}
 	insert(t, db, doc{"again", 0})
+}
+
+// A number of a sequence is never given twice, although it is not part of a transaction.
+func TestNumbersAreNotRolledBack(t *testing.T) {
+	set := mongotest.NewReplicas(t, 3)
+	_, db := openSet(t, set)
+	next := func() int {
+		n, err := db.Next(t.Context(), "n", 1)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	next()
+	set.Hold()
+	given := make(chan int)
+	go func() { given <- next() }()
+	until(t, "a number that the majority does not have", func() bool { return set.Unsure() > 0 || len(given) > 0 })
+	set.RollBack(t)
+	if one, other := <-given, next(); one == other {
+		t.Errorf("%d was given twice", one)
+	}
+}
+
+// An outage that documents which are deleted meet is told as one.
+func TestDeletingMeetsAnOutage(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	_, db := openSet(t, set)
+	insert(t, db, doc{"a", 1})
+	set.Fail(mongotest.Fate{At: "delete c", After: 1})
+	if left, err := db.DeleteUntouched(t.Context(), "c", bson.D{{"n", 1}}); !errors.Is(err, entity.StoreAway) || left != 1 {
+		t.Errorf("%d are left, %v", left, err)
+	}
 }

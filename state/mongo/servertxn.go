@@ -181,19 +181,15 @@ func (r *Runner) abort(s *slot) {
 func (r *Runner) commit(s *slot) error {
 	command := s.server.in(bson.D{{"commitTransaction", 1}}, false)
 	if r.outage != nil {
-		command = append(command, bson.DocElem{"writeConcern", bson.D{
-			{"w", "majority"}, {"j", true}, {"wtimeout", int(r.wait / time.Millisecond)}}})
+		command = append(command, r.majorityConcern())
 	}
 	once := func() error {
 		var result struct {
-			Concern struct {
-				Code   int
-				ErrMsg string
-			} `bson:"writeConcernError"`
+			Concern concernError `bson:"writeConcernError"`
 		}
 		err := s.session.DB("admin").Run(command, &result)
-		if err == nil && result.Concern.Code != 0 {
-			err = &mgo.QueryError{Code: result.Concern.Code, Message: result.Concern.ErrMsg}
+		if err == nil {
+			err = result.Concern.err()
 		}
 		if cutShort(err) {
 			s.session.Refresh()
@@ -212,6 +208,24 @@ func (r *Runner) commit(s *slot) error {
 		err = once()
 	}
 	return inTransaction(err)
+}
+
+// majorityConcern is the field of a command that waits for the majority.
+func (r *Runner) majorityConcern() bson.DocElem {
+	return bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(r.wait / time.Millisecond)}}}
+}
+
+// A concernError is why a write has not reached the majority.
+type concernError struct {
+	Code   int
+	ErrMsg string
+}
+
+func (e concernError) err() error {
+	if e.Code == 0 {
+		return nil
+	}
+	return &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}
 }
 
 // create creates the collections of ops, which a transaction can't do before MongoDB 4.4.
