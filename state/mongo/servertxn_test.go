@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -176,6 +177,27 @@ func TestServerTransactionsEndAsMgoTxns(t *testing.T) {
 }
 
 var errRefused = errors.New("refused")
+
+// A document may take the place of another one that the same transaction removes after it has changed it, though a unique
+// index allows only one of them.
+func TestARemovedDocumentMakesRoom(t *testing.T) {
+	_, db := open(t)
+	write(t, db, "c", func(c *mgo.Collection) error { return c.EnsureIndex(mgo.Index{Key: []string{"n"}, Unique: true}) })
+	insert(t, db, doc{"old", 1})
+	err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+		if attempt > 0 {
+			return nil, errRefused
+		}
+		return []txn.Op{
+			{C: "c", Id: "new", Assert: txn.DocMissing, Insert: doc{"new", 1}},
+			{C: "c", Id: "old", Assert: txn.DocExists, Update: bson.D{{"$set", bson.D{{"m", 1}}}}},
+			{C: "c", Id: "old", Remove: true},
+		}, nil
+	})
+	if err != nil || get(t, db, "new").N != 1 {
+		t.Error(err)
+	}
+}
 
 // randomOp returns an operation on one of a few documents.
 func randomOp(r *rand.Rand) txn.Op {

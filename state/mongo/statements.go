@@ -3,12 +3,16 @@ package mongo
 import (
 	"cmp"
 	"fmt"
+	"math"
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo/embedded/raw"
 )
 
 // The operations of a transaction become statements, most often one for each document, and these become as few commands
@@ -43,8 +47,11 @@ type statement struct {
 	collection string
 	doc        bson.Raw // of the command's list
 	required   bool     // it must find its document
-	nth        int      // its place among the statements of its document
+	nth        int      // its place among the statements of its document, or last
 }
+
+// last is the place of a document's only statement, if that inserts it.
+const last = math.MaxInt
 
 // docOps are the operations on one document.
 type docOps struct {
@@ -125,7 +132,9 @@ func statementsOf(ops []txn.Op) ([]statement, error) {
 }
 
 // inOrder compares statements so that those which fit in one command follow one another. Only the statements of the same
-// document depend on their order.
+// document depend on their order, and with a unique index, inserts on removals: a document that is only inserted comes
+// after all others. (Of a collection with a unique index, one transaction can't assert of several documents that they are
+// missing.)
 func inOrder(a, b statement) int {
 	c := cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(a.kind, b.kind), strings.Compare(a.collection, b.collection))
 	switch {
@@ -138,7 +147,7 @@ func inOrder(a, b statement) int {
 }
 
 func (d *docOps) statements() (list []statement, err error) {
-	add := func(kind kind, required bool, doc bson.D) {
+	add := func(kind kind, required bool, doc any) {
 		var data []byte
 		if data, err = bson.Marshal(doc); err == nil {
 			list = append(list, statement{kind, d.collection, bson.Raw{Kind: 3, Data: data}, required, len(list)})
@@ -167,12 +176,19 @@ func (d *docOps) statements() (list []statement, err error) {
 		case op.Remove:
 			add(remove, required, bson.D{{"q", query}, {"limit", 1}})
 		case op.Insert != nil:
-			doc, derr := inserted(op.Insert)
+			first := bson.D{{"_id", d.id}}
+			anew := d.missing && i == 0
+			if !anew {
+				first = nil // it is in the query
+			}
+			doc, derr := inserted(first, op.Insert)
 			if derr != nil {
 				return nil, derr
 			}
-			if d.missing && i == 0 {
-				add(insert, true, append(bson.D{{"_id", d.id}}, doc...))
+			if anew {
+				if add(insert, true, doc); len(d.changes) == 1 && err == nil {
+					list[0].nth = last
+				}
 			} else {
 				add(update, false, bson.D{{"q", query}, {"u", bson.D{{"$setOnInsert", doc}}}, {"upsert", true}})
 			}
@@ -187,20 +203,26 @@ func (d *docOps) statements() (list []statement, err error) {
 	return list, err
 }
 
-// inserted returns the fields of a document to insert, except for its id.
-func inserted(whole any) (bson.D, error) {
-	data, err := bson.Marshal(whole)
-	var fields bson.RawD
-	if err == nil {
-		err = bson.Unmarshal(data, &fields)
+// inserted returns a document to insert: the first fields, those of whole without its id, and a revision number.
+func inserted(first bson.D, whole any) (bson.Raw, error) {
+	doc, err := bson.Marshal(first)
+	if err != nil {
+		return bson.Raw{}, err
 	}
-	doc := make(bson.D, 0, len(fields)+1)
-	for _, f := range fields {
-		if f.Name != "_id" {
-			doc = append(doc, bson.DocElem{f.Name, f.Value})
+	data, err := bson.Marshal(whole)
+	if err != nil {
+		return bson.Raw{}, err
+	}
+	doc = slices.Grow(doc[:len(doc)-1], len(data)+len(revnoF)+10)
+	it := raw.Elements(data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if string(e.Key) != "_id" {
+			doc = raw.AppendElem(doc, e.Key, e.Value)
 		}
 	}
-	return append(doc, bson.DocElem{revnoF, 1 + mathrand.Int64N(maxRevno)}), err
+	doc = bsoncore.AppendInt64Element(doc, revnoF, 1+mathrand.Int64N(maxRevno))
+	doc, err = bsoncore.AppendDocumentEnd(doc, 0)
+	return bson.Raw{Kind: 3, Data: doc}, err
 }
 
 // counted adds the increment of the revision number to an update.
