@@ -222,15 +222,13 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 			return nil
 		}
 		units.service = &Service{st: st, doc: doc}
-		if err := units.newOps(ctx, o, p.Units, p.Placement, model, p.Constraints, ch.Meta); err != nil {
-			return err
-		}
-		for _, id := range p.Placement[min(len(p.Placement), len(units.names)):] {
+		// Before any number is taken, also those of units that don't fit in this transaction are checked.
+		for _, id := range p.Placement {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
 				return err
 			}
 		}
-		return nil
+		return units.newOps(ctx, o, p.Units, p.Placement, model, p.Constraints, ch.Meta)
 	})
 	return len(units.names), err
 }

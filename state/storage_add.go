@@ -34,10 +34,13 @@ func (s *storageNumbers) reserve(ctx context.Context, st *State, n int) error {
 		return nil
 	}
 	first, err := st.db.Next(ctx, modeldb.StorageSequence, missing)
+	if err != nil {
+		return err
+	}
 	for i := range missing {
 		s.taken = append(s.taken, first+i)
 	}
-	return err
+	return nil
 }
 
 func (s *storageNumbers) next(ctx context.Context, st *State) (int, error) {

@@ -93,6 +93,7 @@ func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
 
 // copiesOf returns the documents with these ids that exist, and reads those of which there are no copies.
 func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var docs [][]byte
 	missing := map[string]watcher.PendingRead{}
 	for _, id := range ids {
