@@ -250,9 +250,10 @@ func (st *State) containerRelations(service, other string) ([]*Relation, error) 
 }
 
 // Destroy sets the relation Dying if units are in its scope, and removes it otherwise. If it is already Dying, a
-// stronger destruction raises its strength. The error is entity.Invalid for a peer relation.
+// stronger destruction raises its strength. The error is entity.Invalid for an Alive peer relation, which ends with its
+// service or with the upgrade that added it, when that is reverted.
 func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
-	if r.isPeer() {
+	if r.isPeer() && r.doc.Life == entity.Alive {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
 			"It is removed with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
 	}

@@ -353,7 +353,7 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 		}
 		if r.isPeer() && r.doc.Life != entity.Alive && c.doc.Life == entity.Alive {
 			return entity.WithHint(entity.Errorf(entity.InUse, "relation %q of the reverted upgrade is still being removed", r.doc.Key),
-				"To see why: juju explain relation %d", r.doc.ID)
+				"To see why: juju explain relation %d; to finish without its agents: juju destroy-relation --force %[1]d", r.doc.ID)
 		}
 		if !slices.ContainsFunc(ends, end.IsLike) {
 			if c.reverts && r.isPeer() { // it was added with the charm that is given up

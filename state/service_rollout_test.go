@@ -376,6 +376,40 @@ func TestARolloutIsReverted(t *testing.T) {
 	r.refused(err, entity.Invalid, "it is not being upgraded in batches")
 }
 
+// The peer relation of a reverted upgrade can be destroyed with force when the agent of a unit in it is away.
+func TestThePeersOfARevertedUpgradeAreForced(t *testing.T) {
+	r := rollWorld(t, 2)
+	url := r.rolls(1, ", peers: {ring: {interface: web}}")
+	ring, err := r.st.Relation(r.ctx, "web:ring")
+	r.ok(err)
+	r.ok(r.unit("web/0").EnterScope(r.ctx, ring.ID()))
+	destroy := func(how entity.Destruction) error {
+		ring, err := r.st.RelationByID(r.ctx, ring.ID()) // the charm no longer has its endpoint
+		r.ok(err)
+		return ring.Destroy(r.ctx, how)
+	}
+	force := entity.Destruction{Strength: entity.Force, Timeout: time.Minute}
+	r.refused(destroy(force), entity.Invalid, "is a peer relation")
+	_, err = r.web.RevertRollout(r.ctx, 0, 0)
+	r.ok(err)
+	r.ok(destroy(entity.Destruction{}))
+	r.tells("")
+	err = r.setCharm(state.SetCharmParams{URL: url})
+	r.refused(err, entity.InUse, `relation "web:ring" of the reverted upgrade is still being removed`)
+	if hint := entity.Hint(err); !strings.Contains(hint, fmt.Sprintf("juju destroy-relation --force %d", ring.ID())) {
+		t.Errorf("the hint is %q", hint)
+	}
+	r.ok(destroy(force))
+	r.later(time.Minute)
+	_, _, err = r.st.Cleaner().Cleanup(r.ctx)
+	r.ok(err)
+	if _, err := r.st.RelationByID(r.ctx, ring.ID()); !entity.IsNotFound(err) {
+		t.Errorf("the relation is still there: %v", err)
+	}
+	r.ok(r.setCharm(state.SetCharmParams{URL: url}))
+	r.checkClean()
+}
+
 // The settings that came with an upgrade go with it, also those of one that it replaced; what users have changed since
 // stays.
 func TestARevertRestoresSettings(t *testing.T) {

@@ -256,7 +256,7 @@ func (m *Model) DestroyUnit(u *Unit, d Destruction) Answer {
 
 // DestroyRelation is juju destroy-relation.
 func (m *Model) DestroyRelation(r *Relation, d Destruction) Answer {
-	if r.isPeer() {
+	if r.isPeer() && r.Life.Life == entity.Alive {
 		return Answer{entity.Invalid}
 	}
 	m.endRelation(r, d)
