@@ -91,6 +91,7 @@ func TestOutageOfTheStore(t *testing.T) {
 		if _, err := conn.Status(t.Context()); err != nil {
 			t.Errorf("status while a primary is elected: %v", err)
 		}
+		time.Sleep(5 * time.Second) // for the outage to be seen to have ended
 		set.Kill(15 * time.Second)
 		again, err := dial()
 		if err != nil {
