@@ -128,8 +128,8 @@ func (s *sim) adopt() {
 			Status: entity.TaskStatus(d.Status), Completed: d.Completed}
 	}
 	m.Given = s.given
-	for tag, a := range s.agents {
-		if u := m.Units[strings.TrimPrefix(tag, "unit-")]; u != nil {
+	for _, u := range m.Units {
+		if a := s.agents[unitTag(u)]; a != nil {
 			a.failed = u.Erred
 		}
 	}
@@ -199,6 +199,32 @@ func (s *sim) burst(actors, each int) error {
 	}
 	s.adopt()
 	return nil
+}
+
+// Agents whose hooks fail in a burst know it afterwards: they would wait for ever otherwise.
+func TestBurstsLeaveAgentsInError(t *testing.T) {
+	s := newSim(t, 1)
+	s.adopt()
+	next := func(a *simAction, err error) {
+		t.Helper()
+		if err == nil && a != nil {
+			err = s.do(a, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	next(s.deploy("db", 1, nil), nil)
+	u := s.model.Units["db/0"]
+	next(s.provisioner(u.Machine), nil)
+	next(s.deployer(u))
+	next(s.unitAgent(u))
+	if err := errors.Join(s.fail(u).run(), s.burst(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.agents[unitTag(u)]; !s.model.Units["db/0"].Erred || !a.failed {
+		t.Errorf("the unit is %+v, and its agent %+v", s.model.Units["db/0"], a)
+	}
 }
 
 // Actors do everything concurrently. The order is unknown, but invariants hold,
