@@ -62,6 +62,32 @@ func (s *sim) useOffersWhileItEnds() *simAction {
 	return s.destroyOffer(s.someOffer(), s.destruction())
 }
 
+// useRemotes has the model use all remote services, with a unit in a relation of one. When the model ends, one is Dying and
+// the others go at once; little is left to that otherwise.
+func (s *sim) useRemotes() error {
+	var all []*simAction
+	for _, name := range simRemotes {
+		all = append(all, s.consume(name))
+	}
+	busy, of := one(s, simRemotes), ""
+	for i := range simRelations {
+		if near, far, key := relationOf(i); far == busy {
+			all, of = append(all, s.deploy(near, 0, nil), s.relate(i)), key
+		}
+	}
+	for _, a := range all {
+		if err := s.do(a, nil); err != nil {
+			return err
+		}
+	}
+	for _, r := range s.model.Relations {
+		if r.Key == of {
+			return s.do(s.mirror(r, 1), nil)
+		}
+	}
+	return nil // one of its services is ending
+}
+
 func (s *sim) addOffer(name, service string) *simAction {
 	return &simAction{what: "offer " + service + " as " + name, by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive},

@@ -45,10 +45,15 @@ func (s *sim) life(steps int) error {
 	if err := s.run(steps); err != nil {
 		return err
 	}
-	if s.hosted {
-		return s.endModel()
+	if !s.hosted {
+		return s.end()
 	}
-	return s.end()
+	if s.rnd.IntN(4) > 0 {
+		if err := s.useRemotes(); err != nil {
+			return err
+		}
+	}
+	return s.endModel()
 }
 
 func (s *sim) hasManagers() bool {
