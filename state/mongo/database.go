@@ -209,14 +209,14 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 	command := bson.D{{"findAndModify", "sequence"}, {"query", bson.D{{"_id", sequence}}},
 		{"update", bson.D{{"$inc", bson.D{{"counter", n}}}}}, {"upsert", true}, {"new", true}}
 	if d.outage != nil {
-		command = append(command, d.majorityConcern()) // mgo would not wait for it: a number could be given twice
+		command = append(command, majorityConcern(d.wait)) // mgo would not wait for it: a number could be given twice
 	}
 	err = d.Reading("sequence", func(c *mgo.Collection) error {
 		var result struct {
 			Value struct {
 				Counter int `bson:"counter"`
 			} `bson:"value"`
-			Concern concernError `bson:"writeConcernError"`
+			Concern refusedWrite `bson:"writeConcernError"`
 		}
 		if err := c.Database.Run(command, &result); err != nil {
 			return err

@@ -183,20 +183,14 @@ func (g *groupCommit) commit() error {
 // replica set.
 func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 	var result struct {
-		Election bson.ObjectId `bson:"electionId,omitempty"`
-		Errors   []struct {
-			Code   int
-			ErrMsg string
-		} `bson:"writeErrors"`
-		Concern struct {
-			Code   int
-			ErrMsg string
-		} `bson:"writeConcernError"`
+		Election bson.ObjectId  `bson:"electionId,omitempty"`
+		Errors   []refusedWrite `bson:"writeErrors"`
+		Concern  refusedWrite   `bson:"writeConcernError"`
 	}
 	err = session.DB(barrierDB).Run(bson.D{
 		{"update", barrierC},
 		{"updates", []bson.D{{{"q", bson.D{{"_id", barrierC}}}, {"u", bson.D{{"$inc", bson.D{{"n", int64(1)}}}}}, {"upsert", true}}}},
-		{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(g.wait / time.Millisecond)}}},
+		majorityConcern(g.wait),
 	}, &result)
 	if err != nil {
 		return "", err
@@ -205,8 +199,8 @@ func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 		if e.Code == 11000 {
 			return g.write(session) // another process has just created the document
 		}
-		if e.Code != 0 {
-			return "", &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}
+		if err := e.err(); err != nil {
+			return "", err
 		}
 	}
 	return result.Election.Hex(), nil

@@ -240,3 +240,15 @@ func TestDeletingMeetsAnOutage(t *testing.T) {
 		t.Errorf("%d are left, %v", left, err)
 	}
 }
+
+// A snapshot whose data the majority does not have in time is none.
+func TestASnapshotIsConfirmed(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	store, db := openSet(t, set, "wtimeoutMS=100")
+	insert(t, db, doc{"a", 1})
+	set.LoseMajority()
+	defer set.RegainMajority()
+	if err := store.Snapshot(t.Context(), func(s *mongo.Snapshot) error { return s.Export(func(string, []byte) error { return nil }) }); err == nil {
+		t.Error("it was taken without a majority")
+	}
+}

@@ -181,11 +181,11 @@ func (r *Runner) abort(s *slot) {
 func (r *Runner) commit(s *slot) error {
 	command := s.server.in(bson.D{{"commitTransaction", 1}}, false)
 	if r.outage != nil {
-		command = append(command, r.majorityConcern())
+		command = append(command, majorityConcern(r.wait))
 	}
 	once := func() error {
 		var result struct {
-			Concern concernError `bson:"writeConcernError"`
+			Concern refusedWrite `bson:"writeConcernError"`
 		}
 		err := s.session.DB("admin").Run(command, &result)
 		if err == nil {
@@ -210,18 +210,18 @@ func (r *Runner) commit(s *slot) error {
 	return inTransaction(err)
 }
 
-// majorityConcern is the field of a command that waits for the majority.
-func (r *Runner) majorityConcern() bson.DocElem {
-	return bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(r.wait / time.Millisecond)}}}
+// majorityConcern is the field of a command that waits for the majority, at most for a time.
+func majorityConcern(wait time.Duration) bson.DocElem {
+	return bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(wait / time.Millisecond)}}}
 }
 
-// A concernError is why a write has not reached the majority.
-type concernError struct {
+// A refusedWrite is in a reply why a write was refused, or has not reached the majority.
+type refusedWrite struct {
 	Code   int
 	ErrMsg string
 }
 
-func (e concernError) err() error {
+func (e refusedWrite) err() error {
 	if e.Code == 0 {
 		return nil
 	}

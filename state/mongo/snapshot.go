@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -31,6 +32,7 @@ type Snapshot struct {
 	Forms []Form // of all collections, sorted
 
 	ctx              context.Context
+	wait             time.Duration // for the majority
 	session          *mgo.Session
 	one              *serverSession
 	begun, confirmed bool
@@ -70,7 +72,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	session := s.session.Copy()
 	defer session.Close()
-	snap := &Snapshot{ctx: ctx, session: session, one: newServerSession()}
+	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession()}
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
@@ -101,8 +103,14 @@ func (s *Snapshot) confirm() error {
 		return nil
 	}
 	command := s.one.in(bson.D{{"commitTransaction", 1}}, false)
-	command = append(command, bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}}})
-	if err := s.session.DB("admin").Run(command, nil); err != nil {
+	var result struct {
+		Concern refusedWrite `bson:"writeConcernError"`
+	}
+	err := s.session.DB("admin").Run(append(command, majorityConcern(s.wait)), &result)
+	if err == nil {
+		err = result.Concern.err()
+	}
+	if err != nil {
 		return fmt.Errorf("cannot read the store at one moment: %w", err)
 	}
 	s.confirmed = true

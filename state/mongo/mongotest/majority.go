@@ -53,23 +53,27 @@ func (s *Set) replicated(body, answer bsoncore.Document) bsoncore.Document {
 	s.mu.Lock()
 	minority := s.minority
 	s.mu.Unlock()
-	concern, waits := raw.Get(body, "writeConcern")
-	if minority == nil || !waits {
+	if _, waits := raw.Get(body, "writeConcern"); minority == nil || !waits {
 		return answer
-	}
-	var timeout <-chan time.Time
-	if doc, ok := concern.DocumentOK(); ok {
-		if v, ok := raw.Get(doc, "wtimeout"); ok {
-			ms, _ := raw.Int(v)
-			timeout = time.After(time.Duration(ms) * time.Millisecond)
-		}
 	}
 	select {
 	case <-minority:
 		return answer
-	case <-timeout:
+	case <-time.After(wtimeout(body)):
 	}
 	return timedOut(answer)
+}
+
+// wtimeout returns how long a write waits for the majority: for ever, in effect, if it does not say.
+func wtimeout(body bsoncore.Document) time.Duration {
+	concern, _ := raw.Get(body, "writeConcern")
+	if doc, ok := concern.DocumentOK(); ok {
+		if v, ok := raw.Get(doc, "wtimeout"); ok {
+			ms, _ := raw.Int(v)
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	return 24 * time.Hour
 }
 
 // timedOut adds to the reply to a write that it has not reached the majority in time.

@@ -256,13 +256,7 @@ func (r *replicas) replied(answer bsoncore.Document, ok bool, body bsoncore.Docu
 	if !isMajorityWrite(body) {
 		return answer, true
 	}
-	wait := 24 * time.Hour
-	concern, _ := raw.Get(body, "writeConcern")
-	if v, ok := raw.Get(concern.Data, "wtimeout"); ok {
-		ms, _ := raw.Int(v)
-		wait = time.Duration(ms) * time.Millisecond
-	}
-	reached, ended := r.await(n, wait)
+	reached, ended := r.await(n, wtimeout(body))
 	switch {
 	case ended:
 		return nil, false
