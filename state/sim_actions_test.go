@@ -22,6 +22,8 @@ func (s *sim) any() (*simAction, error) {
 		return s.cleaner(), nil
 	case n < s.cleaning+s.tasking:
 		return s.useTasks(), nil
+	case n < s.cleaning+s.tasking+s.offering:
+		return s.useOffers(), nil
 	case n < 63-s.rolling:
 		return s.someAgent()
 	case n < 63:

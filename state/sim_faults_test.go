@@ -244,8 +244,11 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 			for seed := range uint64(12) { // a rare one takes several
 				s := newSim(t, seed)
 				s.busy, s.racing, s.cleaning = 25, 2-int(seed%2), 4 // with odd seeds, every action races
-				if f.kind == "tasks" {
+				switch f.kind {
+				case "tasks":
 					s.tasking = 20
+				case "offers":
+					s.offering = 20
 				}
 				s.plant(f, &hits)
 				err := s.run(steps)
