@@ -10,7 +10,6 @@ import (
 	"juju/agent"
 	"juju/agent/backup"
 	"juju/state/entity"
-	"juju/state/mongo"
 )
 
 // backupPattern is the name of the temporary file with a backup.
@@ -53,7 +52,7 @@ func (b backups) Backup(ctx context.Context) (_ *os.File, err error) {
 	if err := w.Add(configName, conf); err != nil {
 		return nil, err
 	}
-	if err := b.store.Snapshot(ctx, func(s *mongo.Snapshot) error { return s.Export(w.Add) }); err != nil {
+	if err := b.store.Export(ctx, nil, w.Add); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {

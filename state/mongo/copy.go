@@ -49,21 +49,16 @@ func move(ctx context.Context, from, to *Store, wants func(Form) (there, full bo
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(entries)
-		return from.Snapshot(ctx, func(s *Snapshot) error {
-			if wants != nil {
-				s.only(wants)
+		return from.Export(ctx, wants, func(name string, data []byte) error {
+			if err := addDigests(was, name, data); err != nil {
+				return err
 			}
-			return s.Export(func(name string, data []byte) error {
-				if err := addDigests(was, name, data); err != nil {
-					return err
-				}
-				select {
-				case entries <- entry{name, slices.Clone(data)}:
-					return nil
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			})
+			select {
+			case entries <- entry{name, slices.Clone(data)}:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		})
 	})
 	group.Go(func() error {
@@ -82,7 +77,8 @@ func move(ctx context.Context, from, to *Store, wants func(Form) (there, full bo
 	return was, group.Wait()
 }
 
-// addDigests adds an entry of an export to the digests of its collection.
+// addDigests adds an entry of an export to the digests of its collection. Of a store that nothing else changes, no files are
+// removed meanwhile.
 func addDigests(all map[string]digest, name string, data []byte) error {
 	collection, ok := strings.CutSuffix(name, docsSuffix)
 	if !ok {
@@ -113,9 +109,7 @@ func (d *digest) add(doc bson.Raw) error {
 // compare returns an error if a store does not have the documents of these digests.
 func compare(ctx context.Context, was map[string]digest, store *Store) error {
 	is := map[string]digest{}
-	err := store.Snapshot(ctx, func(s *Snapshot) error {
-		return s.Export(func(name string, data []byte) error { return addDigests(is, name, data) })
-	})
+	err := store.Export(ctx, nil, func(name string, data []byte) error { return addDigests(is, name, data) })
 	if err != nil {
 		return err
 	}

@@ -3,109 +3,272 @@ package mongo
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/state/entity"
+	"juju/state/mongo/cursor"
 )
 
 // An export has, for each collection, an entry DB/NAME/form, and entries DB/NAME/documents with its documents one after
-// another.
+// another. An entry DB/NAME/removed has the ids of files whose chunks are among the documents, but which are not part of
+// the store.
 const (
-	formSuffix = "/form"
-	docsSuffix = "/documents"
-	// entrySize is how many bytes of documents an entry has at least, except for the last one of a collection.
+	formSuffix    = "/form"
+	docsSuffix    = "/documents"
+	removedSuffix = "/removed"
+	// entrySize is how many bytes of documents an entry has at least, except for the last ones of a collection.
 	entrySize = 4 << 20
 )
 
-// Export passes the contents of the snapshot to add, entry by entry.
-func (s *Snapshot) Export(add func(name string, data []byte) error) error {
-	for _, form := range s.Forms {
-		text, err := bson.Marshal(form)
-		if err != nil {
-			return err
+// entry is how the names of a collection's entries begin.
+func (f Form) entry() string { return f.DB + "/" + f.Name }
+
+// Export passes what the store has at one moment to add, entry by entry; the data is valid during the call. wants says
+// whether a collection is exported, and whether its documents are; nil means all.
+//
+// A MongoDB ends a snapshot that is older than a minute. Nearly all of a large store are files, which come and go but
+// don't change. So their chunks are read before the snapshot, for as long as that takes, and the snapshot tells which
+// files there are.
+func (s *Store) Export(ctx context.Context, wants func(Form) (there, full bool), add func(name string, data []byte) error) error {
+	if err := s.canSnapshot(); err != nil {
+		return err
+	}
+	if wants == nil {
+		wants = func(Form) (there, full bool) { return true, true }
+	}
+	e := &exporter{ctx: ctx, store: s, wants: wants, add: add, early: map[string]map[string]file{}}
+	if err := e.files(); err != nil {
+		return err
+	}
+	return s.Snapshot(ctx, e.rest)
+}
+
+// An exporter makes an export.
+type exporter struct {
+	ctx   context.Context
+	store *Store
+	wants func(Form) (there, full bool)
+	add   func(name string, data []byte) error
+
+	early map[string]map[string]file // the files whose chunks were read before the snapshot, by collection and key
+}
+
+// The collections of GridFS. A file gets its document when all its chunks are there, and none of them changes afterwards.
+const (
+	filesSuffix  = ".files"
+	chunksSuffix = ".chunks"
+)
+
+// filesOf returns the collection of the files whose chunks a collection has.
+func filesOf(form Form) (files Form, ok bool) {
+	base, ok := strings.CutSuffix(form.Name, chunksSuffix)
+	return Form{DB: form.DB, Name: base + filesSuffix}, ok
+}
+
+// A file is what an export needs of a file's document.
+type file struct {
+	ID bson.Raw `bson:"_id"`
+}
+
+func (f file) key() string { return string(f.ID.Data) }
+
+// chunks returns the query for the file's chunks from number n on.
+func (f file) chunks(n int) bson.D { return bson.D{{"files_id", f.ID}, {"n", bson.D{{"$gte", n}}}} }
+
+// files exports the chunks of all files.
+func (e *exporter) files() error {
+	session := e.store.session.Copy()
+	defer session.Close()
+	forms, err := e.store.forms(session)
+	if err != nil {
+		return err
+	}
+	for _, form := range forms {
+		files, ok := filesOf(form)
+		if _, full := e.wants(form); !ok || !full {
+			continue
 		}
-		name := form.DB + "/" + form.Name
-		if err := add(name+formSuffix, text); err != nil {
-			return err
+		if err := e.filesIn(files, form); err != nil {
+			return fmt.Errorf("cannot read %s: %w", form, e.store.Told(err))
 		}
-		var docs []byte
-		if err := s.Each(form, func(doc bson.Raw) error {
-			if docs = append(docs, doc.Data...); len(docs) < entrySize {
-				return nil
-			}
-			err := add(name+docsSuffix, docs)
-			docs = docs[:0]
-			return err
+	}
+	return nil
+}
+
+// maxRounds limits how often files are looked for that were added meanwhile.
+const maxRounds = 5
+
+func (e *exporter) filesIn(files, chunks Form) error {
+	to, err := e.begin(chunks)
+	if err != nil {
+		return err
+	}
+	had := map[string]file{}
+	e.early[chunks.String()] = had
+	for range maxRounds {
+		var there []file
+		if err := e.reading(files, func(c *mgo.Collection) error {
+			return cursor.Find(c, nil).Select(bson.D{{"_id", 1}}).All(&there)
 		}); err != nil {
 			return err
 		}
-		if len(docs) > 0 {
-			if err := add(name+docsSuffix, docs); err != nil {
+		before := len(had)
+		for _, f := range there {
+			if _, ok := had[f.key()]; ok {
+				continue
+			}
+			if err := e.chunks(chunks, f, to); err != nil {
 				return err
 			}
+			had[f.key()] = f
+		}
+		if len(had) == before {
+			break
 		}
 	}
-	return nil
+	return to.flush()
 }
 
-// Import writes an export into an empty store. next returns its entries, and io.EOF after the last one.
-func (s *Store) Import(ctx context.Context, next func() (name string, data []byte, err error)) error {
-	var l *loader
-	for {
-		name, data, err := next()
-		if l != nil && (err == io.EOF || strings.HasSuffix(name, formSuffix)) {
-			if err := l.finish(ctx); err != nil {
+// reading calls f with a collection, and again after an election.
+func (e *exporter) reading(form Form, f func(*mgo.Collection) error) error {
+	return e.store.again(func() error {
+		session := e.store.session.Copy()
+		defer session.Close()
+		return f(session.DB(form.DB).C(form.Name))
+	})
+}
+
+// chunks exports the chunks of a file.
+func (e *exporter) chunks(form Form, f file, to *entryWriter) error {
+	next := 0
+	return e.reading(form, func(c *mgo.Collection) error {
+		chunks := cursor.Find(c, f.chunks(next)).Sort("n").Iter()
+		var chunk bson.Raw
+		for chunks.Next(&chunk) {
+			var numbered struct{ N int }
+			err := context.Cause(e.ctx)
+			if err == nil {
+				err = chunk.Unmarshal(&numbered)
+			}
+			if err == nil {
+				err = to.write(chunk)
+			}
+			if err != nil {
+				return errors.Join(err, chunks.Close())
+			}
+			next = numbered.N + 1
+		}
+		return chunks.Close()
+	})
+}
+
+// rest exports the snapshot, apart from what was exported before it.
+func (e *exporter) rest(s *Snapshot) error {
+	left := len(e.early)
+	for _, form := range s.Forms {
+		there, full := e.wants(form)
+		if !there {
+			continue
+		}
+		if had, ok := e.early[form.String()]; ok {
+			left--
+			if err := e.late(s, form, had); err != nil {
 				return err
 			}
+			continue
 		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		case strings.HasSuffix(name, formSuffix):
-			var form Form
-			if err = bson.Unmarshal(data, &form); err == nil {
-				l, err = s.load(form)
-			}
-		case strings.HasSuffix(name, docsSuffix) && l != nil:
-			err = l.addAll(ctx, data)
-		default:
-			err = entity.Errorf(entity.Invalid, "%s is no part of a store", name)
+		to, err := e.begin(form)
+		if err == nil && full {
+			err = s.Each(form, nil, to.write)
+		}
+		if err == nil {
+			err = to.flush()
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// addAll adds documents that follow one another.
-func (l *loader) addAll(ctx context.Context, data []byte) error {
-	if err := eachOf(bytes.Clone(data), func(doc bson.Raw) error { return l.add(ctx, doc) }); err != nil {
-		return fmt.Errorf("cannot write %s: %w", l.form, err)
+	if left > 0 {
+		return fmt.Errorf("cannot read the store at one moment: a collection of files was removed")
 	}
 	return nil
 }
 
-// eachOf calls f with each of the documents that follow one another in data.
-func eachOf(data []byte, f func(bson.Raw) error) error {
-	for len(data) > 0 {
-		size := 0
-		if len(data) >= 4 {
-			size = int(binary.LittleEndian.Uint32(data)) // a document begins with its size
-		}
-		if size < 5 || size > len(data) {
-			return entity.Errorf(entity.Invalid, "a document ends too early")
-		}
-		if err := f(bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
+// late exports the chunks of the snapshot's files which had does not have, and the ids of those that had has beyond them.
+func (e *exporter) late(s *Snapshot, form Form, had map[string]file) error {
+	files, _ := filesOf(form)
+	there := map[string]bool{}
+	var added []file
+	if err := s.Each(files, nil, func(doc bson.Raw) error {
+		var f file
+		if err := doc.Unmarshal(&f); err != nil {
 			return err
 		}
-		data = data[size:]
+		there[f.key()] = true
+		if _, ok := had[f.key()]; !ok {
+			added = append(added, file{bson.Raw{Kind: f.ID.Kind, Data: bytes.Clone(f.ID.Data)}})
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
-	return nil
+	to := &entryWriter{name: form.entry() + docsSuffix, add: e.add}
+	for _, f := range added {
+		if err := s.Each(form, f.chunks(0), to.write); err != nil {
+			return err
+		}
+	}
+	if err := to.flush(); err != nil {
+		return err
+	}
+	to = &entryWriter{name: form.entry() + removedSuffix, add: e.add}
+	for key, f := range had {
+		if there[key] {
+			continue
+		}
+		doc, err := bson.Marshal(f)
+		if err == nil {
+			err = to.write(bson.Raw{Data: doc})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return to.flush()
+}
+
+// begin exports a collection's form, and returns the writer of its documents.
+func (e *exporter) begin(form Form) (*entryWriter, error) {
+	text, err := bson.Marshal(form)
+	if err != nil {
+		return nil, err
+	}
+	return &entryWriter{name: form.entry() + docsSuffix, add: e.add}, e.add(form.entry()+formSuffix, text)
+}
+
+// An entryWriter exports documents.
+type entryWriter struct {
+	name string
+	add  func(name string, data []byte) error
+	docs []byte
+}
+
+func (w *entryWriter) write(doc bson.Raw) error {
+	if w.docs = append(w.docs, doc.Data...); len(w.docs) < entrySize {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *entryWriter) flush() error {
+	if len(w.docs) == 0 {
+		return nil
+	}
+	err := w.add(w.name, w.docs)
+	w.docs = w.docs[:0]
+	return err
 }

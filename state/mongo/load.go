@@ -1,11 +1,62 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
+	"path"
 
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
 )
+
+// Import writes an export into an empty store. next returns its entries, and io.EOF after the last one.
+func (s *Store) Import(ctx context.Context, next func() (name string, data []byte, err error)) error {
+	var all []*loader
+	byName := map[string]*loader{}
+	var last *loader
+	for {
+		name, data, err := next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		collection, kind := path.Split(name)
+		l := byName[collection]
+		if last != nil && l != last {
+			if err := last.flush(ctx); err != nil {
+				return fmt.Errorf("cannot import %s: %w", last.form, err)
+			}
+		}
+		switch kind = "/" + kind; {
+		case kind == formSuffix && l == nil:
+			if l, err = s.load(data); err == nil {
+				all, byName[collection] = append(all, l), l
+			}
+		case kind == docsSuffix && l != nil:
+			err = l.addAll(ctx, data)
+		case kind == removedSuffix && l != nil:
+			err = l.remove(data)
+		default:
+			err = entity.Errorf(entity.Invalid, "%s is no part of a store", name)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot import %s: %w", name, err)
+		}
+		last = l
+	}
+	for _, l := range all {
+		if err := l.finish(ctx); err != nil {
+			return fmt.Errorf("cannot import %s: %w", l.form, err)
+		}
+	}
+	return nil
+}
 
 // A loader writes documents into a new collection of an empty store.
 type loader struct {
@@ -13,15 +64,18 @@ type loader struct {
 	form  Form
 	docs  []bson.Raw
 	bytes int
+
+	removed []bson.Raw // the ids of files whose chunks must not stay
 }
 
-// load creates a collection. Its documents follow through the loader, and then finish must be called.
-func (s *Store) load(form Form) (*loader, error) {
-	err := s.run(form.DB, append(bson.D{{"create", form.Name}}, form.Options...))
-	if err != nil {
-		return nil, fmt.Errorf("cannot create %s: %w", form, err)
+// load creates the collection of a form. Its documents follow through the loader, and then finish must be called.
+func (s *Store) load(text []byte) (*loader, error) {
+	var form Form
+	if err := bson.Unmarshal(text, &form); err != nil {
+		return nil, err
 	}
-	return &loader{store: s, form: form}, nil
+	err := s.run(form.DB, append(bson.D{{"create", form.Name}}, form.Options...))
+	return &loader{store: s, form: form}, err
 }
 
 // run runs a command on a database.
@@ -64,16 +118,48 @@ func (l *loader) flush(ctx context.Context) error {
 	return nil
 }
 
-// finish writes the remaining documents and creates the indexes.
+// finish writes the remaining documents, creates the indexes, and removes the chunks that must not stay.
 func (l *loader) finish(ctx context.Context) error {
-	if err := l.flush(ctx); err != nil {
-		return fmt.Errorf("cannot write %s: %w", l.form, err)
+	err := l.flush(ctx)
+	if err == nil && len(l.form.Indexes) > 0 {
+		err = l.store.run(l.form.DB, bson.D{{"createIndexes", l.form.Name}, {"indexes", l.form.Indexes}})
 	}
-	if len(l.form.Indexes) == 0 {
-		return nil
+	if err == nil && len(l.removed) > 0 {
+		of := bson.D{{"q", bson.D{{"files_id", bson.D{{"$in", l.removed}}}}}, {"limit", 0}}
+		err = l.store.run(l.form.DB, bson.D{{"delete", l.form.Name}, {"deletes", []bson.D{of}}})
 	}
-	if err := l.store.run(l.form.DB, bson.D{{"createIndexes", l.form.Name}, {"indexes", l.form.Indexes}}); err != nil {
-		return fmt.Errorf("cannot create the indexes of %s: %w", l.form, err)
+	return err
+}
+
+// addAll adds documents that follow one another.
+func (l *loader) addAll(ctx context.Context, data []byte) error {
+	return eachOf(bytes.Clone(data), func(doc bson.Raw) error { return l.add(ctx, doc) })
+}
+
+// remove removes the chunks of files in the end.
+func (l *loader) remove(data []byte) error {
+	return eachOf(bytes.Clone(data), func(doc bson.Raw) error {
+		var f file
+		err := doc.Unmarshal(&f)
+		l.removed = append(l.removed, f.ID)
+		return err
+	})
+}
+
+// eachOf calls f with each of the documents that follow one another in data.
+func eachOf(data []byte, f func(bson.Raw) error) error {
+	for len(data) > 0 {
+		size := 0
+		if len(data) >= 4 {
+			size = int(binary.LittleEndian.Uint32(data)) // a document begins with its size
+		}
+		if size < 5 || size > len(data) {
+			return entity.Errorf(entity.Invalid, "a document ends too early")
+		}
+		if err := f(bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
+			return err
+		}
+		data = data[size:]
 	}
 	return nil
 }

@@ -248,7 +248,7 @@ func TestASnapshotIsConfirmed(t *testing.T) {
 	insert(t, db, doc{"a", 1})
 	set.LoseMajority()
 	defer set.RegainMajority()
-	if err := store.Snapshot(t.Context(), func(s *mongo.Snapshot) error { return s.Export(func(string, []byte) error { return nil }) }); err == nil {
+	if err := store.Export(t.Context(), nil, func(string, []byte) error { return nil }); err == nil {
 		t.Error("it was taken without a majority")
 	}
 }

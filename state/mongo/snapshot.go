@@ -35,18 +35,8 @@ type Snapshot struct {
 	wait             time.Duration // for the majority
 	session          *mgo.Session
 	one              *serverSession
+	began            time.Time
 	begun, confirmed bool
-	bare             map[string]bool // the collections without their documents
-}
-
-// only drops what is not wanted from the snapshot.
-func (s *Snapshot) only(wants func(Form) (there, full bool)) {
-	s.bare = map[string]bool{}
-	s.Forms = slices.DeleteFunc(s.Forms, func(f Form) bool {
-		there, full := wants(f)
-		s.bare[f.String()] = !full
-		return !there
-	})
 }
 
 // snapshotAttempts limits how often a snapshot begins anew because a collection was created or removed.
@@ -54,12 +44,20 @@ const snapshotAttempts = 5
 
 var errFormsChanged = errors.New("collections are created or removed all the time")
 
-// Snapshot calls f with a snapshot of all databases. A store without transactions is refused. A server ends a
+// canSnapshot returns an error if the store has no transactions.
+func (s *Store) canSnapshot() error {
+	if s.transactions {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot read the store at one moment: it has no transactions"),
+		"A MongoDB has them from version 4.0, in a replica set.")
+}
+
+// Snapshot calls f with a snapshot of all databases. A store without transactions is refused. A MongoDB ends a
 // transaction that is older than a minute, and so a snapshot; reading it then fails.
 func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
-	if !s.transactions {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot read the store at one moment: it has no transactions"),
-			"A MongoDB has them from version 4.0, in a replica set.")
+	if err := s.canSnapshot(); err != nil {
+		return err
 	}
 	for range snapshotAttempts {
 		if err := s.snapshot(ctx, f); err != errFormsChanged {
@@ -72,7 +70,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	session := s.session.Copy()
 	defer session.Close()
-	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession()}
+	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession(), began: time.Now()}
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
@@ -80,7 +78,7 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 		return err
 	}
 	for _, form := range snap.Forms[:min(1, len(snap.Forms))] {
-		if _, err := snap.find(form, 1); err != nil {
+		if _, err := snap.find(form, nil, 1); err != nil {
 			return err
 		}
 	}
@@ -175,9 +173,9 @@ type snapBatch struct {
 	}
 }
 
-// find returns the first documents of a collection.
-func (s *Snapshot) find(form Form, n int) (*snapBatch, error) {
-	return s.run(form, bson.D{{"find", form.Name}, {"batchSize", n}})
+// find returns the first documents of a collection that match filter; nil matches all.
+func (s *Snapshot) find(form Form, filter bson.D, n int) (*snapBatch, error) {
+	return s.run(form, bson.D{{"find", form.Name}, {"filter", filter}, {"batchSize", n}})
 }
 
 // run runs a command of the snapshot's transaction.
@@ -187,21 +185,31 @@ func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
 	}
 	b := &snapBatch{}
 	if err := s.session.DB(form.DB).Run(s.one.in(command, !s.begun), b); err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", form, err)
+		return nil, fmt.Errorf("cannot read %s: %w", form, s.ended(err))
 	}
 	s.begun = true
 	return b, nil
 }
 
+// endedCodes are MongoDB's codes of a snapshot that it no longer has. SnapshotTooOld, SnapshotUnavailable, NoSuchTransaction.
+var endedCodes = []int{239, 246, codeNoSuchTransaction}
+
+// ended tells whether the server has ended the snapshot.
+func (s *Snapshot) ended(err error) error {
+	q, ok := err.(*mgo.QueryError)
+	if !ok || !slices.Contains(endedCodes, q.Code) {
+		return err
+	}
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.began).Round(time.Second)),
+		"Try again. If it takes more than a minute, raise the MongoDB's parameter transactionLifetimeLimitSeconds.")
+}
+
 // batchDocs is how many documents are asked for at a time. A reply has fewer if they are large.
 const batchDocs = 1000
 
-// Each calls f with each document of a collection.
-func (s *Snapshot) Each(form Form, f func(bson.Raw) error) error {
-	if s.bare[form.String()] {
-		return nil
-	}
-	b, err := s.find(form, batchDocs)
+// Each calls f with each document of a collection that matches filter; nil matches all.
+func (s *Snapshot) Each(form Form, filter bson.D, f func(bson.Raw) error) error {
+	b, err := s.find(form, filter, batchDocs)
 	for err == nil {
 		for _, doc := range append(b.Cursor.First, b.Cursor.Next...) {
 			if err := f(doc); err != nil {

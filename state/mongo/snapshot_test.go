@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"reflect"
 	"testing"
 
@@ -27,7 +26,7 @@ func read(t *testing.T, store *mongo.Store) (c contents) {
 	err := store.Snapshot(t.Context(), func(s *mongo.Snapshot) error {
 		c = contents{s.Forms, map[string][]bson.Raw{}}
 		for _, form := range s.Forms {
-			if err := s.Each(form, func(doc bson.Raw) error {
+			if err := s.Each(form, nil, func(doc bson.Raw) error {
 				c.docs[form.String()] = append(c.docs[form.String()], bson.Raw{Kind: 3, Data: bytes.Clone(doc.Data)})
 				return nil
 			}); err != nil {
@@ -71,35 +70,9 @@ func TestSnapshots(t *testing.T) {
 				}
 			}
 			stop()
-			other, _ := open(t)
-			if err := other.Drop("db"); err != nil {
-				t.Fatal(err)
-			}
-			type entry struct {
-				name string
-				data []byte
-			}
-			var entries []entry
-			if err := c.store.Snapshot(t.Context(), func(s *mongo.Snapshot) error {
-				return s.Export(func(name string, data []byte) error {
-					entries = append(entries, entry{name, bytes.Clone(data)})
-					return nil
-				})
-			}); err != nil {
-				t.Fatal(err)
-			}
+			entries := exportOf(t, c.store)
 			last = read(t, c.store)
-			if err := other.Import(t.Context(), func() (string, []byte, error) {
-				if len(entries) == 0 {
-					return "", nil, io.EOF
-				}
-				e := entries[0]
-				entries = entries[1:]
-				return e.name, e.data, nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if loaded := read(t, other); !reflect.DeepEqual(loaded, last) {
+			if loaded := read(t, imported(t, entries)); !reflect.DeepEqual(loaded, last) {
 				t.Errorf("loaded %v, want %v", loaded.forms, last.forms)
 			}
 		})
@@ -156,7 +129,7 @@ func TestAnAbandonedSnapshot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := store.Snapshot(ctx, func(s *mongo.Snapshot) error {
 		cancel()
-		return s.Each(s.Forms[0], func(bson.Raw) error { return fmt.Errorf("read on") })
+		return s.Each(s.Forms[0], nil, func(bson.Raw) error { return fmt.Errorf("read on") })
 	})
 	if err != context.Canceled {
 		t.Errorf("got %v", err)
