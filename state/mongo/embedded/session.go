@@ -14,7 +14,8 @@ import (
 )
 
 // The time limits of sessions: an unused one is forgotten after sessionTimeout, and a transaction is aborted when it is
-// txnLifetime old. They are MongoDB's.
+// txnLifetime old. They are MongoDB's, except that a transaction which has only read is aborted when it has been unused for
+// so long: nothing waits for it, and a backup takes as long as it takes.
 const (
 	sessionTimeout = 30 * time.Minute
 	txnLifetime    = time.Minute
@@ -338,6 +339,9 @@ func (r *request) transaction(cmd command, u sessionUse) error {
 		return mongoerr.New(mongoerr.TransactionCommitted, "Transaction %d has been committed.", u.number)
 	case one.state != txnOpen:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d isn't in progress", u.number)
+	}
+	if one.txn.OnlyReads() {
+		one.expiry.Reset(txnLifetime)
 	}
 	r.tx, r.inTxn = one.txn, true
 	return cmd.run(r)

@@ -155,6 +155,28 @@ func TestLeftTransactionsAreAborted(t *testing.T) {
 	})
 }
 
+// A transaction that only reads may take longer, as a backup does, but not if its client leaves it.
+func TestLongReadsAreNotAborted(t *testing.T) {
+	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
+		c, other := connect(t, s), connect(t, s)
+		c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(10)}})
+		id := number(c.must(in(1, true, find, bson.E{Key: "batchSize", Value: 2})), "cursor", "id")
+		next := in(1, false, bson.E{Key: "getMore", Value: id}, bson.E{Key: "collection", Value: "c"}, bson.E{Key: "batchSize", Value: 2})
+		for range 3 {
+			time.Sleep(50 * time.Second) // of the bubble
+			other.must(d{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{d{{Key: "q", Value: d{}}, {Key: "limit", Value: 0}}}}})
+			if batch, err := c.must(next).Lookup("cursor", "nextBatch").Array().Values(); err != nil || len(batch) != 2 {
+				t.Fatalf("read %d documents, %v", len(batch), err)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := c.code(next); got != 251 {
+			t.Errorf("after a minute without a read: code %d", got)
+		}
+	})
+}
+
 // The session of a client that has not come back since the server was restarted is forgotten in time.
 func TestSessionsAreForgottenAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -66,6 +66,9 @@ func (tx *Txn) Check(c *Collection) error {
 	return nil
 }
 
+// OnlyReads reports whether the transaction has changed nothing, and so holds nothing that others wait for.
+func (tx *Txn) OnlyReads() bool { return len(tx.changes) == 0 && len(tx.held) == 0 }
+
 // A writer collects changes to keys: a batch, or a transaction.
 type writer interface {
 	Set(key, value []byte, _ *pebble.WriteOptions) error
