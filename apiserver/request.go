@@ -92,6 +92,9 @@ func (t *transfer) Send(file io.Reader, sum, what string) error {
 	return t.server.send(t.w, t.r, t.visitor, file, sum, what)
 }
 
+// Progress tells the client how much of a file is ready.
+func (t *transfer) Progress(bytes int64) { t.server.progress(t.w, bytes) }
+
 // Reply responds with v.
 func (t *transfer) Reply(v any) {
 	if err := t.visitor.audit(nil); err != nil {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
@@ -33,8 +32,8 @@ func sweepUploads(dir string) error {
 	return err
 }
 
-// uploads counts the uploads in progress, by user, and their bytes on disk. A slow client can occupy its upload for up
-// to UploadTime.
+// uploads counts the uploads in progress, by user, and their bytes on disk. A slow client can occupy its upload for
+// UploadTime, and longer only while data comes.
 type uploads struct {
 	limits  *Limits
 	judging slots // archives being checked, which takes CPU and memory
@@ -149,9 +148,8 @@ func (s *Server) receive(
 	}
 	ends = append(ends, end)
 	// The server's other deadlines are for websockets.
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
-		!errors.Is(err, http.ErrNotSupported) {
+	pace, err := s.start(http.NewResponseController(w).SetReadDeadline)
+	if err != nil {
 		return nil, nil, err
 	}
 	u, err := s.uploads.open(s.config.TempDir)
@@ -159,7 +157,7 @@ func (s *Server) receive(
 		return nil, nil, err
 	}
 	ends = append(ends, u.close)
-	_, err = io.Copy(u, http.MaxBytesReader(w, r.Body, limit))
+	_, err = io.Copy(io.MultiWriter(u, pace), http.MaxBytesReader(w, r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -167,8 +165,8 @@ func (s *Server) receive(
 	case u.failed != nil:
 		return nil, nil, u.failed
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s",
-			s.limits.UploadTime)
+		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: after %s it had less than %d bytes a second",
+			s.limits.UploadTime, slowest)
 	case err != nil:
 		logger.Debugf("%s@%s: an upload was interrupted: %v", v.Tag, r.RemoteAddr, err)
 		return nil, nil, entity.Errorf(entity.Invalid, "cannot read the upload: it was interrupted")
@@ -186,21 +184,30 @@ func (s *Server) receive(
 	return u.file, endAll, s.still(r, v, facades.Writer)
 }
 
+// progress tells the client how many bytes a file has that is still being made.
+func (s *Server) progress(w http.ResponseWriter, bytes int64) {
+	if _, err := s.start(http.NewResponseController(w).SetWriteDeadline); err != nil {
+		return
+	}
+	w.Header().Set(params.ProgressHeader, strconv.FormatInt(bytes, 10))
+	w.WriteHeader(http.StatusProcessing)
+	w.Header().Del(params.ProgressHeader)
+}
+
 // send sends a file, with its SHA-256 in a header; what is its name in the log.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v *visitor, file io.Reader, sum, what string) error {
 	if err := s.barrier(r.Context()); err != nil {
 		return fmt.Errorf("cannot pass the barrier: %w", err)
 	}
-	control := http.NewResponseController(w)
-	if err := control.SetWriteDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
-		!errors.Is(err, http.ErrNotSupported) {
+	pace, err := s.start(http.NewResponseController(w).SetWriteDeadline)
+	if err != nil {
 		return err
 	}
 	w.Header().Set(params.SHA256Header, sum)
 	if sized, ok := file.(interface{ Size() int64 }); ok {
 		w.Header().Set("Content-Length", strconv.FormatInt(sized.Size(), 10))
 	}
-	if _, err := io.Copy(w, file); err != nil {
+	if _, err := io.Copy(io.MultiWriter(w, pace), file); err != nil {
 		logger.Warningf("%s@%s: cannot send %s: %v", v.Tag, r.RemoteAddr, what, err)
 		panic(http.ErrAbortHandler) // a partial file must not look complete
 	}

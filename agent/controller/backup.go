@@ -21,7 +21,7 @@ type backups struct{ *running }
 
 // Backup implements facades.Backups. The store is read at one moment, whatever the speed of the client, so the backup
 // is written to a file first. Its name is removed at once, so that nothing of it is left when the file is closed.
-func (b backups) Backup(ctx context.Context) (_ *os.File, err error) {
+func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.File, err error) {
 	if !b.backingUp.TryLock() {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot back up: another backup is being made"),
 			"Try again when it is done.")
@@ -44,7 +44,7 @@ func (b backups) Backup(ctx context.Context) (_ *os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := backup.NewWriter(file, backup.Manifest{Controller: b.conf.Controller, Name: b.ctrl.Name(), Cloud: b.conf.Cloud,
+	w, err := backup.NewWriter(&progressWriter{Writer: file, tell: progress, told: time.Now()}, backup.Manifest{Controller: b.conf.Controller, Name: b.ctrl.Name(), Cloud: b.conf.Cloud,
 		Version: agent.Version, Made: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
 		return nil, err
@@ -60,6 +60,24 @@ func (b backups) Backup(ctx context.Context) (_ *os.File, err error) {
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	return file, err
+}
+
+// A progressWriter tells how much has been written, about once a second.
+type progressWriter struct {
+	io.Writer
+	tell  func(bytes int64)
+	bytes int64
+	told  time.Time
+}
+
+func (w *progressWriter) Write(p []byte) (n int, err error) {
+	n, err = w.Writer.Write(p)
+	w.bytes += int64(n)
+	if now := time.Now(); now.Sub(w.told) >= time.Second {
+		w.told = now
+		w.tell(w.bytes)
+	}
+	return n, err
 }
 
 // restorable returns the configuration for a backup: that of the controller that bootstrap started, whichever makes the

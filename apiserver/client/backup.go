@@ -4,10 +4,19 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/textproto"
+	"strconv"
+
+	"juju/apiserver/params"
 )
 
 // Backup has the controller make a backup and returns it. The connection must be to the controller's own model, of a
-// superuser. The caller closes the backup.
-func (c *Conn) Backup(ctx context.Context) (io.ReadCloser, error) {
+// superuser. progress is called now and then with the bytes that the backup has so far. The caller closes the backup.
+func (c *Conn) Backup(ctx context.Context, progress func(bytes int64)) (io.ReadCloser, error) {
+	ctx = onInformation(ctx, func(header textproto.MIMEHeader) {
+		if bytes, err := strconv.ParseInt(header.Get(params.ProgressHeader), 10, 64); err == nil {
+			progress(bytes)
+		}
+	})
 	return c.transfer(ctx, http.MethodGet, "/backups", nil, nil, nil)
 }

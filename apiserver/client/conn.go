@@ -54,7 +54,6 @@ func newConn(ws *websocket.Conn, d *dialer) *Conn {
 		dialer: d, ws: ws, pending: map[uint64]chan<- params.Response{},
 		http: &http.Client{Transport: &http.Transport{
 			DialContext: d.netDial, TLSClientConfig: d.tls, DisableKeepAlives: true, TLSHandshakeTimeout: writeTime,
-			ResponseHeaderTimeout: callTime,
 		}},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

@@ -12,8 +12,8 @@ import (
 
 // Backups makes backups of the controller.
 type Backups interface {
-	// Backup makes a backup, in a file without a name.
-	Backup(ctx context.Context) (*os.File, error)
+	// Backup makes a backup, in a file without a name. It calls progress now and then with the bytes that the file has.
+	Backup(ctx context.Context, progress func(bytes int64)) (*os.File, error)
 }
 
 // serveBackup sends a new backup of the controller. It is served only for the controller's own model, and to
@@ -28,7 +28,7 @@ func serveBackup(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 		return entity.Errorf(entity.NotSupported, "this controller can't be backed up")
 	}
 	logger.Infof("%s@%s makes a backup of the controller", v.Tag, r.RemoteAddr)
-	file, err := v.Backups.Backup(r.Context())
+	file, err := v.Backups.Backup(r.Context(), v.Progress)
 	if err != nil {
 		return err
 	}

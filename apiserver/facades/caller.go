@@ -167,6 +167,8 @@ type Transfer interface {
 	Receive(limit int64, what string) (file *os.File, done func(), err error)
 	// Send sends a file, with its SHA-256 in a header; what is its name in the log.
 	Send(file io.Reader, sum, what string) error
+	// Progress tells the client how many bytes a file has so far which is sent later.
+	Progress(bytes int64)
 	// Reply responds with v, once everything it depends on is on disk.
 	Reply(v any)
 }

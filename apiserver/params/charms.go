@@ -95,5 +95,8 @@ type CharmsResponse struct {
 // SHA256Header is the HTTP header with the SHA-256 of a downloaded archive, in hex.
 const SHA256Header = "X-Juju-Sha256"
 
+// ProgressHeader is the header of an informational response, status 102, with the number of bytes that are ready.
+const ProgressHeader = "X-Juju-Progress"
+
 // NonceHeader is the HTTP header with the nonce of a machine's agent, in requests other than the API's own login.
 const NonceHeader = "X-Juju-Nonce"

@@ -75,7 +75,7 @@ func (c *create) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer conn.Close()
-	size, err := c.write(ctx, conn, path, secret)
+	size, err := c.write(ctx, conn, path, secret, p)
 	if err != nil {
 		return fmt.Errorf("cannot back up controller %q: %w", t.Name, err)
 	}
@@ -105,16 +105,17 @@ func dialOwn(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target)
 }
 
 // write writes a backup to a temporary file, verifies that, and gives it its name.
-func (c *create) write(ctx context.Context, conn *client.Conn, path, secret string) (size int64, err error) {
+func (c *create) write(ctx context.Context, conn *client.Conn, path, secret string, p *cli.Progress) (size int64, err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return 0, err
 	}
 	defer os.Remove(tmp.Name()) // there is none if it was renamed
 	defer tmp.Close()
-	if err := receive(ctx, conn, tmp, secret); err != nil {
+	if err := receive(ctx, conn, tmp, secret, p); err != nil {
 		return 0, err
 	}
+	p.Say("Verifying %s", path)
 	if err := tmp.Sync(); err != nil {
 		return 0, err
 	}
@@ -130,12 +131,13 @@ func (c *create) write(ctx context.Context, conn *client.Conn, path, secret stri
 }
 
 // receive writes a new backup of the controller to w.
-func receive(ctx context.Context, conn *client.Conn, w io.Writer, secret string) error {
-	r, err := conn.Backup(ctx)
+func receive(ctx context.Context, conn *client.Conn, w io.Writer, secret string, p *cli.Progress) error {
+	r, err := conn.Backup(ctx, func(bytes int64) { p.Say("The controller has read %s", entity.MiB(uint64(bytes)>>20)) })
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	p.Say("Receiving the backup")
 	if secret == "" {
 		_, err := io.Copy(w, r)
 		return err
