@@ -2,6 +2,8 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -92,6 +94,7 @@ func (a *Writer) Close() error {
 
 // A Reader reads an archive. All its errors but io.EOF are entity.Invalid, or come from the underlying reader.
 type Reader struct {
+	from     io.Reader
 	tar      *tar.Reader
 	manifest Manifest
 	entries  int
@@ -99,7 +102,7 @@ type Reader struct {
 
 // NewReader reads the beginning of an archive.
 func NewReader(r io.Reader) (*Reader, error) {
-	a := &Reader{tar: tar.NewReader(r)}
+	a := &Reader{from: r, tar: tar.NewReader(r)}
 	name, data, err := a.entry()
 	if err == io.EOF || err == nil && name != manifestName {
 		return nil, entity.Errorf(entity.Invalid, "this is not a backup of a controller")
@@ -136,7 +139,24 @@ func (a *Reader) Next() (name string, data []byte, err error) {
 	if e.Entries != a.entries-1 {
 		return "", nil, damaged("it has %d entries instead of %d", a.entries-1, e.Entries)
 	}
-	return "", nil, io.EOF
+	return "", nil, a.ended()
+}
+
+// ended returns io.EOF, or an error if something follows the last entry. Some tar programs write more zeros than others.
+func (a *Reader) ended() error {
+	if _, err := a.tar.Next(); err != io.EOF {
+		return cmp.Or(broken(err), damaged("something follows its end"))
+	}
+	rest := make([]byte, 4096)
+	for {
+		n, err := a.from.Read(rest)
+		if bytes.ContainsFunc(rest[:n], func(r rune) bool { return r != 0 }) {
+			return damaged("something follows its end")
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (a *Reader) entry() (string, []byte, error) {

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -23,18 +22,18 @@ type backups struct{ *running }
 // is written to a file first. Its name is removed at once, so that nothing of it is left when the file is closed.
 func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.File, err error) {
 	if !b.backingUp.TryLock() {
-		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot back up: another backup is being made"),
+		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "another backup is being made"),
 			"Try again when it is done.")
 	}
 	defer b.backingUp.Unlock()
 	file, err := os.CreateTemp(b.own, backupPattern)
 	if err != nil {
-		return nil, fmt.Errorf("cannot back up: %w", err)
+		return nil, noRoom(err, b.own, "back up")
 	}
 	defer func() {
 		if err != nil {
 			file.Close()
-			err = noRoom(fmt.Errorf("cannot back up: %w", err), b.own)
+			err = noRoom(err, b.own, "back up")
 		}
 	}()
 	if err := os.Remove(file.Name()); err != nil {
@@ -49,7 +48,7 @@ func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Add(configName, conf); err != nil {
+	if err := w.Add(backup.ConfigName, conf); err != nil {
 		return nil, err
 	}
 	if err := b.store.Export(ctx, nil, w.Add); err != nil {

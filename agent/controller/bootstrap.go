@@ -64,15 +64,15 @@ const DefaultModel = "default"
 // controller is durably on disk. It fails if the directory already has one.
 func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	made, err := bootstrap(ctx, dir, p, o)
-	return made, noRoom(err, dir)
+	return made, noRoom(err, dir, "bootstrap")
 }
 
-// noRoom adds a hint to the error of a bootstrap that failed because the disk is full.
-func noRoom(err error, dir string) error {
+// noRoom adds a hint to the error of what failed because the disk is full, and is to be done again.
+func noRoom(err error, dir, again string) error {
 	if !entity.IsDiskFull(err) {
 		return err
 	}
-	return entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and bootstrap again.", dir)
+	return entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and %s again.", dir, again)
 }
 
 func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
@@ -94,7 +94,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
-	store, err := makeStore(ctx, own, conf.Controller, p.MongoURL, o)
+	store, err := makeStore(ctx, own, conf.Controller, p.MongoURL, o, ending("bootstrap", "bootstrap", dir))
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}

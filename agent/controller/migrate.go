@@ -43,7 +43,9 @@ type migrator struct {
 // call goes on.
 func MigrateStore(ctx context.Context, dir, url string, o Options) error {
 	own := local.ControllerDir(dir)
-	fail := func(err error) error { return fmt.Errorf("cannot migrate the store: %w", noRoom(err, own)) }
+	fail := func(err error) error {
+		return fmt.Errorf("cannot migrate the store: %w", noRoom(err, own, "migrate the store"))
+	}
 	held, err := process.Hold(own)
 	if err != nil {
 		return fail(err)
@@ -117,7 +119,7 @@ func (m *migrator) path(name string) string { return filepath.Join(m.own, name) 
 
 func (m *migrator) open(ctx context.Context, url string) (*mongo.Store, error) {
 	if url == "" {
-		return openEmbedded(m.own, m.options, end)
+		return openEmbedded(m.own, m.options, ending("migrate the store", "migrate the store", m.own))
 	}
 	store, _, err := openMongo(ctx, url, m.options)
 	return store, err

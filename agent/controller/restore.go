@@ -45,13 +45,13 @@ type RestoreParams struct {
 func Restore(ctx context.Context, dir string, r io.Reader, p RestoreParams, o Options) (*Bootstrapped, error) {
 	own := local.ControllerDir(dir)
 	fail := func(err error) (*Bootstrapped, error) {
-		return nil, fmt.Errorf("cannot restore the controller: %w", noRoom(err, dir))
+		return nil, fmt.Errorf("cannot restore the controller: %w", noRoom(err, dir, "restore the backup"))
 	}
-	archive, err := backup.NewReader(r)
+	contents, err := backup.Open(r)
 	if err != nil {
 		return fail(err)
 	}
-	m := archive.Manifest()
+	m := contents.Manifest()
 	if err := checkCloud(BootstrapParams{Cloud: m.Cloud, Controller: m.Controller, LXD: p.LXD, Hosts: p.Hosts}, o); err != nil {
 		return fail(err)
 	}
@@ -66,7 +66,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, p RestoreParams, o Op
 		return fail(err)
 	}
 	defer held.Close()
-	s := &restorer{dir: dir, own: own, archive: archive, RestoreParams: p, options: o}
+	s := &restorer{dir: dir, own: own, contents: contents, RestoreParams: p, options: o}
 	if err := s.undo(ctx); err != nil { // an earlier attempt
 		return fail(err)
 	}
@@ -83,7 +83,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, p RestoreParams, o Op
 // checkNone returns an error if a controller's own directory has a controller, or its store, other than what an
 // interrupted restore has left.
 func checkNone(own string) error {
-	for _, name := range []string{configName, restoreName, dbName, storeconf.Name} {
+	for _, name := range []string{restoreName, configName, dbName, storeconf.Name} {
 		_, err := os.Lstat(filepath.Join(own, name))
 		switch {
 		case err == nil && name == restoreName:
@@ -110,7 +110,7 @@ type restoration struct {
 // A restorer creates a controller from a backup.
 type restorer struct {
 	dir, own string // the cloud's directory and the controller's own
-	archive  *backup.Reader
+	contents *backup.Contents
 	RestoreParams
 	options Options
 	done    restoration
@@ -145,6 +145,9 @@ func (s *restorer) undo(ctx context.Context) error {
 		return entity.WithHint(fmt.Errorf("cannot undo an earlier attempt: %w", err),
 			"To leave what that has made in the MongoDB: mv %s %s.failed", s.own, s.own)
 	}
+	if err := os.Remove(s.path(configName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := errors.Join(os.RemoveAll(s.path(dbName)), storeconf.Remove(s.own)); err != nil {
 		return err
 	}
@@ -171,20 +174,13 @@ func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
 	if err := s.record(); err != nil {
 		return nil, err
 	}
-	name, text, err := s.archive.Next()
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	if name != configName {
-		return nil, entity.Errorf(entity.Invalid, "the backup does not begin with %s", configName)
-	}
-	if err := json.Unmarshal(text, &s.conf); err != nil {
-		return nil, err
+	if err := json.Unmarshal(s.contents.Text, &s.conf); err != nil {
+		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: %s: %w", backup.ConfigName, err)
 	}
 	if s.LXD != nil {
 		s.conf.LXD = s.LXD
 	}
-	store, err := makeStore(ctx, s.own, s.conf.Controller, s.MongoURL, s.options)
+	store, err := makeStore(ctx, s.own, s.conf.Controller, s.MongoURL, s.options, ending("restore the controller", "restore the backup", s.dir))
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +214,7 @@ func (s *restorer) load(ctx context.Context, store *mongo.Store) error {
 		return err
 	}
 	return store.Import(ctx, func() (string, []byte, error) {
-		name, data, err := s.archive.Next()
+		name, data, err := s.contents.Next()
 		if err != nil {
 			return name, data, err
 		}
@@ -243,6 +239,9 @@ func (s *restorer) open(ctx context.Context, store *mongo.Store) (*Bootstrapped,
 		return nil, err
 	}
 	defer ctrl.Close()
+	if ctrl.UUID() != s.conf.Controller {
+		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: it is of controller %q, and its store of %q", s.conf.Controller, ctrl.UUID())
+	}
 	// The restored controller uses as its first credential that with which the restore has reached the cloud.
 	if one, err := ctrl.CloudCredential(""); err != nil {
 		return nil, err

@@ -1,16 +1,21 @@
 package controller
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"juju/agent/backup"
 	"juju/provider/local"
 	"juju/state"
 	"juju/state/entity"
@@ -82,13 +87,13 @@ func TestABackupUnderLoadIsRestoredElsewhere(t *testing.T) {
 	}
 	s.eventually("the load", func() bool { return added.Load() >= 2*users })
 	begun, before := time.Now(), int(added.Load())
-	backup, err := backups{s.c}.Backup(s.ctx, untold)
+	file, err := backups{s.c}.Backup(s.ctx, untold)
 	s.ok(err)
-	defer backup.Close()
+	defer file.Close()
 	took, after := time.Since(begun), int(added.Load())
 	enough.Store(true)
 	s.ok(adding.Wait())
-	info, err := backup.Stat()
+	info, err := file.Stat()
 	s.ok(err)
 	t.Logf("%d units, %d of them with agents, and %d that were added meanwhile: the backup has %d KiB and took %v", quiet+live, live,
 		after-before, info.Size()>>10, took.Round(time.Millisecond))
@@ -98,7 +103,7 @@ func TestABackupUnderLoadIsRestoredElsewhere(t *testing.T) {
 	o.Store = mongo.Options{Dial: set.Dial}
 	dir := memoryDir(t)
 	begun = time.Now()
-	restored, err := Restore(s.ctx, dir, backup, RestoreParams{MongoURL: set.URL()}, o)
+	restored, err := Restore(s.ctx, dir, file, RestoreParams{MongoURL: set.URL()}, o)
 	s.ok(err)
 	t.Logf("the restore took %v", time.Since(begun).Round(time.Millisecond))
 	conf, err := readConfig(local.ControllerDir(dir))
@@ -191,3 +196,79 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 
 // untold ignores the progress of a backup.
 func untold(int64) {}
+
+// A backup whose store is of another controller is refused in the end, when it has been loaded. Nothing of it is left, so
+// that the right one can be restored.
+func TestARefusedRestoreLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, Options{Provisioner: quick})
+	file, err := backups{s.c}.Backup(s.ctx, untold)
+	s.ok(err)
+	defer file.Close()
+	s.stop()
+
+	was, other := s.c.conf.Controller, "8c0f6f0e-0d6f-4b1c-9c8e-1f7a8a4e6b11"
+	contents, err := backup.Open(file)
+	s.ok(err)
+	m := contents.Manifest()
+	m.Controller = other
+	var wrong bytes.Buffer
+	w, err := backup.NewWriter(&wrong, m)
+	s.ok(err)
+	s.ok(w.Add(backup.ConfigName, bytes.ReplaceAll(contents.Text, []byte(was), []byte(other))))
+	for {
+		name, data, err := contents.Next()
+		if err == io.EOF {
+			break
+		}
+		s.ok(err)
+		s.ok(w.Add(name, data))
+	}
+	s.ok(w.Close())
+
+	dir, o := memoryDir(t), s.c.options
+	o.Store = mongo.Options{}
+	_, err = Restore(s.ctx, dir, &wrong, RestoreParams{}, o)
+	if want := fmt.Sprintf("the backup is damaged: it is of controller %q, and its store of %q", other, was); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(local.ControllerDir(dir), "*")); err != nil || slices.ContainsFunc(left, func(path string) bool {
+		return slices.Contains([]string{dbName, configName, restoreName}, filepath.Base(path))
+	}) {
+		t.Errorf("the refused restore has left %v (%v)", left, err)
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	s.ok(err)
+	made, err := Restore(s.ctx, dir, file, RestoreParams{}, o)
+	s.ok(err)
+	if made.Controller != was {
+		t.Errorf("restored controller %s, want %s", made.Controller, was)
+	}
+}
+
+// A restore that was interrupted when it had written the configuration is undone by the next one.
+func TestAnInterruptedRestoreIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, Options{Provisioner: quick})
+	file, err := backups{s.c}.Backup(s.ctx, untold)
+	s.ok(err)
+	defer file.Close()
+	s.stop()
+	dir, o := memoryDir(t), s.c.options
+	o.Store = mongo.Options{}
+	own := local.ControllerDir(dir)
+	_, err = Restore(s.ctx, dir, file, RestoreParams{}, o)
+	s.ok(err)
+	s.ok(os.WriteFile(filepath.Join(own, restoreName), []byte(`{"databases": ["juju"]}`), 0o600))
+	s.ok(os.Truncate(filepath.Join(own, configName), 0))
+
+	if _, err := Restore(s.ctx, dir, strings.NewReader("no backup"), RestoreParams{}, o); err == nil {
+		t.Error("restored from nothing")
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	s.ok(err)
+	_, err = Restore(s.ctx, dir, file, RestoreParams{}, o)
+	s.ok(err)
+	_, err = readConfig(own)
+	s.ok(err)
+}

@@ -74,6 +74,11 @@ func end(err error) {
 	os.Exit(1)
 }
 
+// ending returns an end for what jujud was doing in dir, and is to do again.
+func ending(doing, again, dir string) func(error) {
+	return func(err error) { end(noRoom(fmt.Errorf("cannot %s: %w", doing, err), dir, again)) }
+}
+
 // hasOpenLine reports whether a file's last line is incomplete, as in a log when the disk has filled up.
 func hasOpenLine(f *os.File) bool {
 	info, err := f.Stat()
@@ -86,12 +91,10 @@ func hasOpenLine(f *os.File) bool {
 }
 
 // makeStore opens the store of a new controller: in the MongoDB at url or, if that is empty, in the
-// controller's own directory.
-func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
+// controller's own directory. fatal is called if the latter can't be written.
+func makeStore(ctx context.Context, own, controller, url string, o Options, fatal func(error)) (*mongo.Store, error) {
 	if url == "" {
-		return openEmbedded(own, o, func(err error) {
-			end(noRoom(fmt.Errorf("cannot bootstrap: %w", err), filepath.Dir(own)))
-		})
+		return openEmbedded(own, o, fatal)
 	}
 	store, parsed, err := openMongo(ctx, url, o)
 	if err != nil {

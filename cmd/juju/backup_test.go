@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +10,34 @@ import (
 	"time"
 
 	"juju/agent/backup"
+	"juju/apiserver"
 )
+
+// emptyBackup writes a backup of a controller that has stored nothing.
+func emptyBackup(w io.Writer, m backup.Manifest) error {
+	ca, err := apiserver.NewCA(m.Controller, time.Now())
+	if err != nil {
+		return err
+	}
+	conf, err := json.Marshal(map[string]any{"controller": m.Controller, "cloud": m.Cloud, "series": "jammy", "model": "own",
+		"address": "127.0.0.1:1", "ca": ca})
+	if err != nil {
+		return err
+	}
+	a, err := backup.NewWriter(w, m)
+	if err == nil {
+		err = a.Add(backup.ConfigName, conf)
+	}
+	for _, name := range []string{"juju/controller/form", "juju/controller/documents", "own/machines/form"} {
+		if err == nil {
+			err = a.Add(name, nil)
+		}
+	}
+	if err == nil {
+		err = a.Close()
+	}
+	return err
+}
 
 // A backup's description is escaped where it is printed, and its name can't lead out of the client's directory.
 func TestHostileBackups(t *testing.T) {
@@ -19,10 +48,7 @@ func TestHostileBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := backup.NewWriter(f, backup.Manifest{Controller: "uuid", Name: name, Cloud: "local", Version: "1.2.3", Made: time.Now()})
-		if err == nil {
-			err = w.Close()
-		}
+		err = emptyBackup(f, backup.Manifest{Controller: "uuid", Name: name, Cloud: "local", Version: "1.2.3", Made: time.Now()})
 		if err == nil {
 			err = f.Close()
 		}

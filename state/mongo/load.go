@@ -3,11 +3,11 @@ package mongo
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"path"
 
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -149,17 +149,14 @@ func (l *loader) remove(data []byte) error {
 // eachOf calls f with each of the documents that follow one another in data.
 func eachOf(data []byte, f func(bson.Raw) error) error {
 	for len(data) > 0 {
-		size := 0
-		if len(data) >= 4 {
-			size = int(binary.LittleEndian.Uint32(data)) // a document begins with its size
-		}
-		if size < 5 || size > len(data) {
+		doc, rest, ok := bsoncore.ReadDocument(data)
+		if !ok {
 			return entity.Errorf(entity.Invalid, "a document ends too early")
 		}
-		if err := f(bson.Raw{Kind: 3, Data: data[:size:size]}); err != nil {
+		if err := f(bson.Raw{Kind: 3, Data: doc}); err != nil {
 			return err
 		}
-		data = data[size:]
+		data = rest
 	}
 	return nil
 }

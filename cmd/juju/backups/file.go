@@ -141,14 +141,8 @@ func (f *file) verify(ctx context.Context) (m backup.Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	archive, err := backup.NewReader(r)
-	for err == nil {
-		m = archive.Manifest()
-		if _, _, err = archive.Next(); err == nil {
-			err = context.Cause(ctx)
-		}
-	}
-	if err == io.EOF {
+	m, err = backup.Verify(ctx, r)
+	if err == nil {
 		return m, nil
 	}
 	if f.passphrase != "" && entity.KindOf(err) == "" && ctx.Err() == nil {

@@ -108,8 +108,12 @@ func (r *restore) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer unlock()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("cannot read the backup: %w", err)
+	}
 	p.Say("Restoring controller %q", m.Name)
-	what := clouds.Restoration{Name: m.Name, Controller: m.Controller, Backup: f.plain, MongoURL: url,
+	what := clouds.Restoration{Name: m.Name, Controller: m.Controller, Backup: f.plain, Size: info.Size(), MongoURL: url,
 		CloudConfig: r.cloudConfig, Constraints: cons}
 	if known == nil || known.User == "" {
 		what.User = clouds.AdminUser // this client has no login

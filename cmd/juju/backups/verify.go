@@ -17,7 +17,7 @@ func VerifyCommand(s *cli.Session) *cobra.Command {
 		Use:   "verify-backup FILE",
 		Short: "Check a backup of a controller",
 		Long: `Read a backup that juju create-backup has written, and check that it is complete and
-unchanged. This needs no controller.`,
+unchanged, and has what a restore needs. This needs no controller.`,
 		Example:     `  juju verify-backup prod.backup`,
 		Annotations: cli.SeeAlso("create-backup", "restore-backup"),
 		Args:        oneFile,

@@ -87,6 +87,7 @@ type Attribute struct{ Key, Prompt string }
 type Restoration struct {
 	Name, Controller string                    // its UUID
 	Backup           func() (io.Reader, error) // opens the backup, decrypted, from its start
+	Size             int64                     // of the backup, in bytes
 	User             string                    // who gets a new password; "" for nobody
 	MongoURL         string                    // of the MongoDB for the store; "" for the embedded store
 	CloudConfig      string                    // path of a file, for a cloud that is not reached as the backup says; "" for none

@@ -62,11 +62,13 @@ const (
 	DefaultModel = "default"
 )
 
-// createTimeout is how long jujud may take to create a controller, restoreTimeout from a backup.
-const (
-	createTimeout  = 2 * time.Minute
-	restoreTimeout = time.Hour
-)
+// createTimeout is how long jujud may take to create a controller.
+const createTimeout = 2 * time.Minute
+
+// timeout returns how long a restore may take: an hour, and a second for each megabyte.
+func (r Restoration) timeout() time.Duration {
+	return time.Hour + time.Duration(r.Size>>20)*time.Second
+}
 
 // bootstrapJujud runs `jujud bootstrap` to create a controller in dir.
 func bootstrapJujud(ctx context.Context, dir string, params BootstrapParams) (*Bootstrapped, error) {
@@ -93,7 +95,7 @@ type restoreParams struct {
 
 // restoreJujud runs `jujud restore` to create a controller in dir from a backup.
 func restoreJujud(ctx context.Context, dir string, r Restoration) (*Bootstrapped, error) {
-	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	params, err := json.Marshal(restoreParams{User: r.User, MongoURL: r.MongoURL})
 	if err != nil {

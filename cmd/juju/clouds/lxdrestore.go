@@ -27,13 +27,9 @@ func readBackedUp(r Restoration) (b backedUp, err error) {
 	if err != nil {
 		return b, err
 	}
-	archive, err := backup.NewReader(plain)
-	if err != nil {
-		return b, err
-	}
-	_, text, err := archive.Next()
+	contents, err := backup.Open(plain)
 	if err == nil {
-		err = json.Unmarshal(text, &b)
+		err = json.Unmarshal(contents.Text, &b)
 	}
 	if err == nil && (b.LXD == nil || b.Model == "" || len(b.Addresses) == 0) {
 		err = entity.Errorf(entity.Invalid, "it does not say where the controller was")
@@ -82,7 +78,7 @@ func (lxdCloud) Restore(ctx context.Context, dir string, r Restoration, progress
 	if err := record.write(dir); err != nil {
 		return fail(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	params := lxd.ControllerParams{Series: was.Series, Constraints: r.Constraints, Backup: r.Backup, Addresses: hosts(was.Addresses)}
 	params.Input = func(addresses []string) ([]byte, error) {
