@@ -40,6 +40,9 @@ func Encode(n *yaml.Node, indent int) ([]byte, error) {
 	return text.Bytes(), err
 }
 
+// Tagged is a text that is written with the tag of texts, !!str.
+type Tagged string
+
 // Node returns the tree of v. It is package yaml's Node.Encode, which writes v and parses what it
 // has written, for what we write: the fields of structs can have a name, omitempty and flow. Maps
 // are in the order of their keys, a/2 before a/10, and numbers as JSON has them.
@@ -52,6 +55,10 @@ func node(v reflect.Value) (*yaml.Node, error) {
 	switch x := v.Interface().(type) {
 	case *yaml.Node:
 		return again(x), nil
+	case Tagged:
+		n := text(string(x))
+		n.Style |= yaml.TaggedStyle
+		return n, nil
 	case yaml.Marshaler:
 		plain, err := x.MarshalYAML()
 		if err != nil {
@@ -89,9 +96,11 @@ func node(v reflect.Value) (*yaml.Node, error) {
 		return inline(n, n.Content == nil), nil
 	case reflect.Struct:
 		return fields(v)
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return scalar("", fmt.Sprint(v)), nil
 	case reflect.Float32, reflect.Float64:
 		if number, err := json.Marshal(v.Interface()); err == nil { // 300000000000, not 3e+11
-			return scalar("", string(number)), nil
+			return scalar("", withPoint(string(number))), nil
 		}
 	}
 	var n yaml.Node
@@ -162,8 +171,36 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// base60 are numbers of YAML 1.1, such as 1:30.
-var base60 = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+// withPoint returns a number as readers of YAML 1.1 know it too: to them, 1e+22 is a text and 1.0e+22 is not.
+func withPoint(number string) string {
+	if digits, power, ok := strings.Cut(number, "e"); ok && !strings.Contains(digits, ".") {
+		return digits + ".0e" + power
+	}
+	return number
+}
+
+// typed are the texts with a digit, sign, point or colon first that some reader of YAML 1.1 or 1.2 takes for something else,
+// or refuses as no valid such thing: 2001-02-30 is no date.
+var typed = regexp.MustCompile(`(?i)^(?:` +
+	`[-+]?[0-9_,]*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?|` + // in Ruby's with commas
+	`[-+]?0[box][0-9a-f_,]*|` +
+	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|` + // base 60: 1:30
+	`[-+]?\.(?:inf|nan)|` +
+	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:t|[ \t]+)[0-9]{1,2}(?::[0-9]{1,2}){2}(?:\.[0-9]*)?(?:[ \t]*(?:z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?|` +
+	`:.*` + // Ruby's symbols
+	`)$`)
+
+// isText reports whether all readers take a plain scalar for a text.
+func isText(s string) bool {
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "=", "<<":
+		return false
+	}
+	if s != "" && strings.IndexByte("0123456789+-.:", s[0]) >= 0 && typed.MatchString(s) {
+		return false
+	}
+	return scalar("", s).ShortTag() == "!!str"
+}
 
 // text returns the scalar of a text: plain if no reader takes it for something else, in lines if
 // it has lines that are safe so, and quoted otherwise. What is not UTF-8 is in base64.
@@ -171,12 +208,9 @@ func text(s string) *yaml.Node {
 	if !utf8.ValidString(s) {
 		return scalar("!!binary", base64.StdEncoding.EncodeToString([]byte(s)))
 	}
-	n := scalar("", s)
-	_, old := OldBoolean(n)
-	plain := n.ShortTag() == "!!str" && s != "<<" && !old && !base60.MatchString(s)
-	n.Tag = "!!str"
+	n := scalar("!!str", s)
 	switch lines := strings.Contains(s, "\n"); {
-	case strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\t") || !plain && !lines,
+	case strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\t") || !lines && !isText(s),
 		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }):
 		n.Style = yaml.DoubleQuotedStyle
 	case lines:

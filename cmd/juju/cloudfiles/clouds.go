@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
 
@@ -36,11 +37,13 @@ func (r Regions) Names() (names []string) {
 func (r Regions) MarshalYAML() (any, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, one := range r {
-		var endpoint yaml.Node
-		if err := endpoint.Encode(regionEntry{one.Endpoint}); err != nil {
-			return nil, err
+		for _, v := range []any{one.Name, regionEntry{one.Endpoint}} {
+			n, err := safeyaml.Node(v)
+			if err != nil {
+				return nil, err
+			}
+			root.Content = append(root.Content, n)
 		}
-		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: one.Name}, &endpoint)
 	}
 	return root, nil
 }

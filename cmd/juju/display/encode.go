@@ -40,7 +40,7 @@ func YAML(v any, indent int) ([]byte, error) {
 // quote double-quotes all strings with invisible characters, since only that style has escapes.
 func quote(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Value != Text(n.Value) {
-		n.Style = yaml.DoubleQuotedStyle
+		n.Style = n.Style&yaml.TaggedStyle | yaml.DoubleQuotedStyle
 	}
 	for _, child := range n.Content {
 		quote(child)
