@@ -159,6 +159,16 @@ relations:
 	if len(steps.Errors) > 0 || len(steps.Changes) == 0 {
 		t.Errorf("of it: %+v", steps)
 	}
+	note := map[string]string{"note": "include-file:///key"} // a text, not a file of whoever deploys it
+	w.ok(w.st.Annotations().Set(ctx, entity.ServiceTag("mysql"), note))
+	w.ok(c.do("Bundle", 8, "ExportBundle", params.ExportBundleParams{}, &got))
+	w.ok(c.do("Bundle", 6, "GetChangesMapArgs", params.BundleChanges{YAML: got.Result}, &steps))
+	if !slices.ContainsFunc(steps.Changes, func(s params.BundleChange) bool {
+		set, _ := s.Args["annotations"].(map[string]any)
+		return set["note"] == note["note"]
+	}) {
+		t.Errorf("with the text of an include: %+v, of\n%s", steps, got.Result)
+	}
 	w.ok(mysql.SetConfig(ctx, map[string]any{"size": nil}))
 	w.ok(c.do("Bundle", 8, "ExportBundle", params.ExportBundleParams{IncludeCharmDefaults: true}, &got))
 	if !strings.Contains(got.Result, "options:\n      size: 5\n") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"juju/charm"
+	"juju/charm/bundle"
 	"juju/state/entity"
 )
 
@@ -33,16 +34,16 @@ type (
 		To          []string          `yaml:"to,omitempty"`
 		Expose      bool              `yaml:"expose,omitempty"`
 		Options     map[string]any    `yaml:"options,omitempty"`
-		Annotations map[string]string `yaml:"annotations,omitempty"`
+		Annotations map[string]any    `yaml:"annotations,omitempty"`
 		Constraints string            `yaml:"constraints,omitempty"`
 		Bindings    map[string]string `yaml:"bindings,omitempty"`
 		Storage     map[string]string `yaml:"storage,omitempty"`
 		Trust       bool              `yaml:"trust,omitempty"`
 	}
 	exportedMachine struct {
-		Constraints string            `yaml:"constraints,omitempty"`
-		Annotations map[string]string `yaml:"annotations,omitempty"`
-		Series      string            `yaml:"series,omitempty"`
+		Constraints string         `yaml:"constraints,omitempty"`
+		Annotations map[string]any `yaml:"annotations,omitempty"`
+		Series      string         `yaml:"series,omitempty"`
 	}
 )
 
@@ -59,7 +60,7 @@ func Export(m *Model, defaults bool) (b Exported, warnings []string, err error) 
 			continue
 		}
 		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed.IsEverywhere(),
-			Annotations: s.Annotations, Constraints: s.Constraints.String(), Options: exportedOptions(s, defaults),
+			Annotations: exportedAnnotations(s.Annotations), Constraints: s.Constraints.String(), Options: exportedOptions(s, defaults),
 			Bindings: s.Bindings, Storage: map[string]string{}, Trust: s.Options[charm.Trust].Value == true}
 		for store, c := range s.Storage {
 			if c.Count > 0 {
@@ -77,7 +78,7 @@ func Export(m *Model, defaults bool) (b Exported, warnings []string, err error) 
 				out.To = append(out.To, kind+":"+id)
 			}
 			if machine := m.Machines[id]; machine != nil {
-				b.Machines[id] = exportedMachine{machine.Constraints.String(), machine.Annotations, machine.Series}
+				b.Machines[id] = exportedMachine{machine.Constraints.String(), exportedAnnotations(machine.Annotations), machine.Series}
 			}
 		}
 		series[s.Series]++
@@ -142,10 +143,18 @@ func exportedOptions(s *Service, defaults bool) map[string]any {
 			continue
 		}
 		if setting.Source == entity.SourceUser || defaults && setting.Value != nil {
-			options[name] = setting.Value
+			options[name] = bundle.Text(setting.Value)
 		}
 	}
 	return options
+}
+
+func exportedAnnotations(values map[string]string) map[string]any {
+	all := map[string]any{}
+	for key, value := range values {
+		all[key] = bundle.Text(value)
+	}
+	return all
 }
 
 // commonest returns the word with the highest count, the first of several.

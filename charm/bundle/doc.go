@@ -23,6 +23,9 @@
 //	    offers:
 //	      site: {endpoints: [site], acl: {bob: consume}}
 //
+// An option or annotation can be the content of a file, include-file://PATH, or have it in base64, include-base64://PATH. What
+// users have set is never one in a bundle that we export: there it is tagged as a text, !!str.
+//
 // Read merges a bundle with its overlays; Verify checks the result. Both report all errors at once,
 // in an Errors.
 package bundle

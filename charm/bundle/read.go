@@ -128,7 +128,7 @@ func (r *reader) service(name string, l *serviceLayer) *Service {
 				}
 			}
 		case "annotations":
-			s.Annotations = r.texts(values)
+			s.Annotations = r.texts(r.included(values))
 		case "storage":
 			s.Storage = r.texts(values)
 		case "bindings":
@@ -243,7 +243,7 @@ func (r *reader) machine(at field) *Machine {
 		case "base":
 			m.Base = r.text(e.value)
 		case "annotations":
-			m.Annotations = r.texts(r.fields(e.value))
+			m.Annotations = r.texts(r.included(r.fields(e.value)))
 		default:
 			r.warn(e.value, "unknown key, ignored")
 		}

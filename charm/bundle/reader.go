@@ -166,27 +166,46 @@ func (r *reader) fields(f field) map[string]field {
 	return all
 }
 
-// texts returns the scalars of a map as strings, with includes resolved.
+// texts returns the scalars of a map as strings.
 func (r *reader) texts(fields map[string]field) map[string]string {
 	if len(fields) == 0 {
 		return nil
 	}
 	all := make(map[string]string, len(fields))
 	for key, f := range fields {
-		all[key] = r.text(field{f.src, f.path, r.resolveInclude(f)})
+		all[key] = r.text(f)
 	}
 	return all
 }
 
-// A value with one of these prefixes is replaced by the content of the file that it names.
+// included returns the fields of a map with includes resolved.
+func (r *reader) included(fields map[string]field) map[string]field {
+	all := make(map[string]field, len(fields))
+	for key, f := range fields {
+		all[key] = field{f.src, f.path, r.resolveInclude(f)}
+	}
+	return all
+}
+
+// An option or annotation with one of these prefixes is replaced by the content of the file that it names.
 const (
 	includeFile   = "include-file://"
 	includeBase64 = "include-base64://"
 )
 
-// resolveInclude returns the field's value, or the content of the file that it includes.
+// Text returns what a bundle has to have for an option or annotation with a value: a text that would be an include is
+// tagged as a text.
+func Text(value any) any {
+	if s, ok := value.(string); ok && (strings.HasPrefix(s, includeFile) || strings.HasPrefix(s, includeBase64)) {
+		return safeyaml.Tagged(s)
+	}
+	return value
+}
+
+// resolveInclude returns the field's value, or the content of the file that it includes. A value that is tagged as a text,
+// !!str, is one: nobody tags an include, and Text tags what users have set.
 func (r *reader) resolveInclude(f field) *yaml.Node {
-	if f.node.Kind != yaml.ScalarNode || f.node.ShortTag() != "!!str" {
+	if f.node.Kind != yaml.ScalarNode || f.node.ShortTag() != "!!str" || f.node.Style&yaml.TaggedStyle != 0 {
 		return f.node
 	}
 	name, encode := "", func(b []byte) string { return string(b) }

@@ -51,7 +51,7 @@ func (d *Deploy) cannot(why error) error {
 
 // Run deploys the bundle at a path.
 func (d *Deploy) Run(ctx context.Context, path string) error {
-	b, err := readBundle(d.Stdin, path, d.overlays, charms.RepositoryOf(d.Session, d.Repo))
+	b, err := d.read(d.Stdin, path, charms.RepositoryOf(d.Session, d.Repo))
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	b, err := readBundle(d.Stdin, args[0], d.overlays, charms.RepositoryOf(d.Session, d.repo))
+	b, err := d.read(d.Stdin, args[0], charms.RepositoryOf(d.Session, d.repo))
 	if err != nil {
 		return err
 	}

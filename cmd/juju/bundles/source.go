@@ -29,12 +29,14 @@ import (
 type bundleFlags struct {
 	overlays    []string
 	mapMachines string
+	anyInclude  bool
 }
 
 func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: an overlay file; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
 		"with a bundle: which of its machines exist in the model, as existing,A=B,…")
+	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: let it include files that are not below its folder")
 }
 
 // maxBundle is the maximum size of a bundle's file or archive.
@@ -72,12 +74,13 @@ func IsBundle(path string) bool {
 	return err == nil && has(bundleFile) && !has("metadata.yaml")
 }
 
-// readBundleFile reads the file of a bundle or an overlay.
-func readBundleFile(stdin io.Reader, path string) (bundle.Source, error) {
-	src := bundle.Source{Name: path, Dir: filepath.Dir(path), Include: include}
+// readFile reads the file of a bundle or an overlay.
+func (b *bundleFlags) readFile(stdin io.Reader, path string) (bundle.Source, error) {
+	src := bundle.Source{Name: path, Dir: filepath.Dir(path)}
 	if info, err := os.Stat(path); path != cli.StandardInput && err == nil && info.IsDir() {
 		src.Name, src.Dir = filepath.Join(path, bundleFile), path
 	}
+	src.Include = func(path string) ([]byte, error) { return b.include(src.Dir, path) }
 	text, err := cli.ReadInput(stdin, src.Name, maxBundle)
 	if path == cli.StandardInput {
 		src.Name = "standard input"
@@ -109,8 +112,17 @@ func unzipBundle(archive []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxBundle+1))
 }
 
-// include reads a file that a bundle includes.
-func include(path string) ([]byte, error) { return cli.ReadWhole(path, cli.MaxOptionFile) }
+// include reads a file that a bundle in a folder includes.
+func (b *bundleFlags) include(folder, path string) ([]byte, error) {
+	if b.anyInclude {
+		return cli.ReadWhole(path, cli.MaxOptionFile)
+	}
+	text, err := cli.ReadBelow(folder, path, cli.MaxOptionFile)
+	if errors.Is(err, cli.ErrNotBelow) {
+		err = fmt.Errorf("%w of the bundle; if it may: --allow-includes", err)
+	}
+	return text, err
+}
 
 // A bundleSource is a bundle with its charms.
 type bundleSource struct {
@@ -123,21 +135,21 @@ type bundleSource struct {
 	taken     []string                  // warnings that a charm comes from the repository, not from a charm store
 }
 
-// readBundle reads a bundle with its overlays.
-func readBundle(stdin io.Reader, path string, overlays []string, repo charms.Repository) (*bundleSource, error) {
+// read reads a bundle with its overlays.
+func (b *bundleFlags) read(stdin io.Reader, path string, repo charms.Repository) (*bundleSource, error) {
 	var sources []bundle.Source
-	for _, file := range append([]string{path}, overlays...) {
-		src, err := readBundleFile(stdin, file)
+	for _, file := range append([]string{path}, b.overlays...) {
+		src, err := b.readFile(stdin, file)
 		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, src)
 	}
-	b, err := bundle.Read(sources...)
+	all, err := bundle.Read(sources...)
 	if err != nil {
 		return nil, err
 	}
-	return &bundleSource{Bundle: b, repo: repo, charms: map[string]*charms.Source{}, options: map[string]map[string]any{},
+	return &bundleSource{Bundle: all, repo: repo, charms: map[string]*charms.Source{}, options: map[string]map[string]any{},
 		opened: map[string]*charms.Source{}}, nil
 }
 

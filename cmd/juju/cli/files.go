@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -16,7 +18,14 @@ import (
 // device might never end, and pipes passed by the shell, as in --config <(program). It checks the open file rather than
 // the path, which might change meanwhile.
 func OpenFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, openFlags, 0)
+	return onlyFile(path, f, err)
+}
+
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
+// onlyFile returns what has been opened at a path, or the error if it may not be read.
+func onlyFile(path string, f *os.File, err error) (*os.File, error) {
 	if errors.Is(err, syscall.ENXIO) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a socket, not a file")}
 	} else if err != nil {
@@ -72,6 +81,41 @@ func ReadFile(path string, max int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, max+1))
 }
 
+// ErrNotBelow is the error of ReadBelow for a file elsewhere.
+var ErrNotBelow = errors.New("is not below the folder")
+
+// ReadBelow is ReadWhole for a file that must be below a folder. A symbolic link there may lead only to where it is, too.
+func ReadBelow(folder, path string, max int64) ([]byte, error) {
+	name, err := filepath.Rel(resolve(folder), resolve(path))
+	if err != nil || !filepath.IsLocal(name) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotBelow}
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, openFlags, 0)
+	if bad := (*fs.PathError)(nil); errors.As(err, &bad) {
+		bad.Op, bad.Path = "open", path
+	}
+	if f, err = onlyFile(path, f, err); err != nil {
+		return nil, err
+	}
+	return readWhole(f, path, max)
+}
+
+// resolve returns an absolute path without symbolic links, as far as there is something.
+func resolve(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if found, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return cmp.Or(found, path)
+	}
+	return filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path))
+}
+
 // StandardInput is the path that means standard input.
 const StandardInput = "-"
 
@@ -85,7 +129,17 @@ func ReadInput(stdin io.Reader, path string, max int64) ([]byte, error) {
 
 // ReadWhole reads a file given by the user, which must not be larger than max.
 func ReadWhole(path string, max int64) ([]byte, error) {
-	text, err := ReadFile(path, max)
+	f, err := OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return readWhole(f, path, max)
+}
+
+// readWhole reads and closes a file.
+func readWhole(f *os.File, path string, max int64) ([]byte, error) {
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, max+1))
 	if err == nil && int64(len(text)) > max {
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, max)
 	}

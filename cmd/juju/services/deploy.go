@@ -71,7 +71,9 @@ says, and no more: juju apply.
 
 A charm in a bundle is a URL, or a path that starts with a dot and is relative to the
 bundle. Further documents in the file and --overlay files are overlays of the first
-document: their values override it, and null removes a service.
+document: their values override it, and null removes a service. An option or annotation
+include-file://PATH or include-base64://PATH has the content of a file below the folder of
+the bundle or overlay; with --allow-includes, of any file. Tagged with !!str it is a text.
 
 A bundle can use offers of other models of the controller (saas: {NAME: {url: URL}}), and
 its relations can name them. It can offer endpoints of its services to users
@@ -162,7 +164,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		d.bundle.Force, d.bundle.Wait = d.force, d.wait
 		return d.bundle.Run(ctx, args[0])
 	}
-	if err := d.refuse("charm", "overlay", "map-machines"); err != nil {
+	if err := d.refuse("charm", "overlay", "map-machines", "allow-includes"); err != nil {
 		return err
 	}
 	if err := d.CheckUnits(d.units, d.force); err != nil {
