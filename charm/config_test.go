@@ -208,6 +208,17 @@ func TestParseSettingsYAML(t *testing.T) {
 			err: `settings:2: blog.title: option "title" expected string, got ["a"]`},
 		{about: "a map for text", yaml: "blog:\n  title: {a: b}\n",
 			err: `settings:2: blog.title: option "title" expected string, got {"a":"b"}`},
+		{about: "as juju config prints them", yaml: "application: blog\ncharm: c\nsettings:\n" +
+			"  title: {source: user, value: x, default: x}\n  outlook: {source: unset}\n  skill-level: {source: default, default: 5, value: 5}\n" +
+			"  username: {source: default, default: admin001, value: root}\n  token: {source: unset, value: 'secret:x'}\n",
+			want: map[string]any{"title": "x", "username": "root", "token": "secret:x"}},
+		{about: "as juju config prints them, none set", yaml: "application: blog\nsettings: {}\n", want: map[string]any{}},
+		{about: "as juju config prints those of another service", yaml: "application: other\nsettings:\n  title: {source: user, value: x}\n",
+			err: `no settings found for "blog"`},
+		{about: "as juju config prints them, edited badly", yaml: "application: blog\nsettings:\n  skill-level: {source: user, value: x}\n",
+			err: `settings:3: settings.skill-level.value: option "skill-level" expected int, got "x"`},
+		{about: "a printed setting that is no map", yaml: "application: blog\nsettings: {title: x}\n",
+			err: `settings:2: settings.title: expected map, got "x"`},
 		{about: "not a map", yaml: "blog: x\n", err: `settings:1: blog: expected map, got "x"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {

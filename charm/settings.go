@@ -61,8 +61,8 @@ func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]an
 }
 
 // ParseSettingsYAML parses the settings of one service from a YAML file with the settings of
-// several, by service name. An option of any type accepts a string, which is parsed as on the
-// command line.
+// several, by service name, or from what juju config prints of that service. An option of any type
+// accepts a string, which is parsed as on the command line.
 //
 // The error for a missing service: `no settings found for "mysql"`.
 func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]any, error) {
@@ -74,15 +74,21 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	f, ok := services.keys[serviceName]
-	if !ok || f.empty() {
-		return nil, invalidf("no settings found for %q", serviceName)
-	}
-	keys, err := f.fields()
+	settings, found, err := services.printed(serviceName)
 	if err != nil {
 		return nil, err
 	}
-	return eachSetting(keys.keys, func(name string, f field) (any, error) {
+	if f, ok := services.keys[serviceName]; !found && ok && !f.empty() {
+		keys, err := f.fields()
+		if err != nil {
+			return nil, err
+		}
+		settings, found = keys.keys, true
+	}
+	if !found {
+		return nil, invalidf("no settings found for %q", serviceName)
+	}
+	return eachSetting(settings, func(name string, f field) (any, error) {
 		o, err := c.option(name)
 		if err != nil {
 			return nil, f.errorf("%w", err)
@@ -101,6 +107,34 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 		}
 		return value, nil
 	})
+}
+
+// printed returns the values by option of what juju config prints of a service, if the file is that. Those that a user has
+// neither set nor edited in the file are left out.
+func (fs fields) printed(service string) (values map[string]field, found bool, err error) {
+	name := fs.get("application")
+	if name.node == nil || name.node.Kind != yaml.ScalarNode || name.node.Value != service || fs.get("settings").node == nil {
+		return nil, false, nil
+	}
+	values = map[string]field{}
+	for _, section := range []string{"settings", "application-config"} {
+		options, err := fs.get(section).entries()
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range options {
+			option, err := e.value.fields()
+			if err != nil {
+				return nil, false, err
+			}
+			value, source, normal := option.get("value"), option.get("source"), option.get("default")
+			isSet := source.node != nil && source.node.Value == "user"
+			if !value.empty() && (isSet || normal.empty() || value.node.Value != normal.node.Value) {
+				values[e.key] = value
+			}
+		}
+	}
+	return values, true, nil
 }
 
 // UsableSettings returns the stored settings that match an option of the charm and its type. Others may

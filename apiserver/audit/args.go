@@ -207,8 +207,8 @@ func (r *Redactor) settings(v any, isSecret IsSecretOption) any {
 // yaml is settings for a file with the settings of several services, of which the call uses those of one.
 func (r *Redactor) yaml(v any, service string, isSecret IsSecretOption) any {
 	text, _ := v.(string)
-	var services map[string]map[string]any
-	if err := safeyaml.Unmarshal([]byte(text), &services, safeyaml.Default); err != nil {
+	services, err := settingsIn([]byte(text))
+	if err != nil {
 		r.opaque = true
 		return Withheld
 	}
@@ -226,6 +226,27 @@ func (r *Redactor) yaml(v any, service string, isSecret IsSecretOption) any {
 		kept[name] = r.settings(plain, isSecret)
 	}
 	return kept
+}
+
+// settingsIn returns the settings by service in a file, which can also be what juju config prints of one.
+func settingsIn(text []byte) (services map[string]map[string]any, err error) {
+	if err = safeyaml.Unmarshal(text, &services, safeyaml.Default); err == nil {
+		return services, nil
+	}
+	var printed struct {
+		Application string
+		Own         map[string]struct{ Value any } `yaml:"application-config"`
+		Settings    map[string]struct{ Value any }
+	}
+	if safeyaml.Unmarshal(text, &printed, safeyaml.Default) != nil || printed.Settings == nil {
+		return nil, err
+	}
+	maps.Copy(printed.Settings, printed.Own)
+	settings := map[string]any{}
+	for name, option := range printed.Settings {
+		settings[name] = option.Value
+	}
+	return map[string]map[string]any{printed.Application: settings}, nil
 }
 
 // plain undoes what JSON's decoder ignores in the names of fields.

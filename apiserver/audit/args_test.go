@@ -45,6 +45,8 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		{"a file of settings", `{"application":"web","config-yaml":"web: {title: hi, vault: hidden-1}\nother: {title: hidden-2}\n"}`,
 			`{"application":"web","config-yaml":{"other":"(withheld)","web":{"title":"hi","vault":"(withheld)"}}}`,
 			"hi hidden-1 hidden-2", "hi (withheld) (withheld)"},
+		{"what juju config prints", `{"application":"web","config-yaml":"application: web\nsettings:\n  title: {value: hi}\n  vault: {value: hidden, source: user}\n"}`,
+			`{"application":"web","config-yaml":{"web":{"title":"hi","vault":"(withheld)"}}}`, "hi hidden", "hi (withheld)"},
 		{"a file that can't be read", `{"application":"web","config-yaml":"web: {vault: hidden"}`,
 			`{"application":"web","config-yaml":"(withheld)"}`, "line 1: hidden", "(withheld)"},
 		{"the end of a secret is cut off", `{"password":"a very long password that goes on"}`, `{"password":"(withheld)"}`,

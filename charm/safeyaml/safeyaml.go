@@ -7,12 +7,14 @@ package safeyaml
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"gopkg.in/yaml.v3"
 )
@@ -138,7 +140,7 @@ func (p parser) parse(text []byte) (roots []*yaml.Node, err error) {
 	if marks(text) > l.Marks {
 		return nil, errorAt(0, "too many values: more than %d commas, colons, brackets, dashes and lines", l.Marks)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec := yaml.NewDecoder(bytes.NewReader(withoutPairs(text)))
 	for n := 0; ; n++ {
 		var doc yaml.Node
 		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
@@ -165,6 +167,24 @@ func (p parser) parse(text []byte) (roots []*yaml.Node, err error) {
 		roots[i] = Resolve(root)
 	}
 	return roots, nil
+}
+
+// jsonEscape is an escape in JSON, with its two halves if it is a surrogate pair.
+var jsonEscape = regexp.MustCompile(`(?i)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\.`)
+
+// withoutPairs returns a text whose surrogate pairs are YAML's escapes, if it is JSON: the only escapes there that YAML lacks.
+func withoutPairs(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\u`)) || !json.Valid(text) {
+		return text
+	}
+	return jsonEscape.ReplaceAllFunc(text, func(escape []byte) []byte {
+		if len(escape) < 12 {
+			return escape
+		}
+		high, _ := strconv.ParseUint(string(escape[2:6]), 16, 32) // the pattern has hexadecimal digits only
+		low, _ := strconv.ParseUint(string(escape[8:]), 16, 32)
+		return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+	})
 }
 
 // Unmarshal decodes a text into a struct, or a map with keys that are strings.

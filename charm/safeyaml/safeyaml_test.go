@@ -253,6 +253,17 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// JSON is YAML, except for surrogate pairs; what only looks like one is left as it is.
+func TestSurrogatePairs(t *testing.T) {
+	for text, want := range map[string]string{`{"a": "\uD83d\ude00 \\ud83d\\ude00 \u0041\n"}`: "😀 \\ud83d\\ude00 A\n", `{a: '\ud83d\ude00'}`: `\ud83d\ude00`,
+		"a: |-\n  \\ud83d\\ude00": `\ud83d\ude00`} {
+		var got map[string]string
+		if err := Unmarshal([]byte(text), &got, Default); err != nil || got["a"] != want {
+			t.Errorf("%s is read as %q: %v", text, got["a"], err)
+		}
+	}
+}
+
 func TestParseAll(t *testing.T) {
 	roots, err := ParseAll([]byte("---\na: 1\n---\n# nothing\n---\n&x [b, *x0]\n"), Default)
 	if err == nil {

@@ -99,3 +99,94 @@ func TestIncludesAreBelowTheBundle(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What commands print of settings, they read again: it changes nothing, and a value that has been edited there counts.
+func TestPrintedSettingsAreRead(t *testing.T) {
+	u, file := newRealUser(t), shop(t)
+	web, value := filepath.Join(filepath.Dir(file), "web"), filepath.Join(t.TempDir(), "value")
+	u.runs("deploy", web, "-q")
+	printed := func(args ...string) string {
+		path := filepath.Join(t.TempDir(), "printed")
+		write(t, path, u.runs(args...))
+		return path
+	}
+	for _, title := range []string{"a: b", "", "=", "<<", "~", "on", "0o7", "1_000", "1:30", ".5", "1e+22", "2001-02-30", " a ", "a\u0085b", "\ufeff", "😀\U000e0041", "@/etc/passwd",
+		"include-file:///etc/passwd", "!!binary x", "a\n b\n", "'", "settings:\n  x: {}"} {
+		for _, format := range []string{"yaml", "json"} {
+			write(t, value, title)
+			u.runs("config", "web", "title=@"+value, "ratio=1e22", "debug=true")
+			want := printed("config", "web", "--format", format)
+			u.runs("unset", "web", "title", "ratio", "debug")
+			u.runs("config", "web", "--file", want)
+			got := printed("get", "web", "--format", format)
+			if a, b := text(t, want), text(t, got); a != b {
+				t.Errorf("%q in %s: printed\n%sand then\n%s", title, format, a, b)
+			}
+			u.runs("set", "web", "--config", got)
+		}
+	}
+	plain := filepath.Join(t.TempDir(), "plain.yaml")
+	write(t, plain, "web: {title: plain}\n")
+	u.runs("config", "web", "--file", plain)
+	edited := printed("config", "web")
+	write(t, edited, strings.Replace(text(t, edited), "value: 80", "value: 81", 1))
+	u.runs("config", "web", "--file", edited)
+	if got := u.runs("config", "web", "port") + u.runs("config", "web", "title"); got != "81\nplain\n" {
+		t.Errorf("got %s", got)
+	}
+	u.runs("trust", "web")
+	trusted := printed("config", "web")
+	u.newModel("next")
+	u.runs("deploy", web, "-q", "--config", trusted)
+	if again := printed("config", "web"); text(t, again) != text(t, trusted) {
+		t.Errorf("deployed with\n%sit has\n%s", text(t, trusted), text(t, again))
+	}
+	u.runs("deploy", web, "other", "-q")
+	u.types("config", "other", "--file", trusted)
+	u.sees(1, "", "ERROR no settings found for \"other\"\n")
+}
+
+// What model-config, model-defaults and constraints print, they read again.
+func TestPrintedModelSettingsAreRead(t *testing.T) {
+	u := newRealUser(t)
+	for _, format := range []string{"yaml", "json"} {
+		u.runs("model-config", "no-proxy=a,10.0.0.0/8", "automatically-retry-hooks=false")
+		want := u.runs("model-config", "--format", format)
+		path := filepath.Join(t.TempDir(), "model")
+		write(t, path, want)
+		u.runs("model-config", "--reset", "no-proxy,automatically-retry-hooks")
+		u.runs("model-config", "--file", path)
+		if got := u.runs("model-config", "--format", format); got != want {
+			t.Errorf("%s: printed\n%s and then\n%s", format, want, got)
+		}
+		write(t, path, strings.Replace(want, "336h", "24h", 1))
+		u.runs("model-config", "--file", path)
+		if got := u.runs("model-config", "max-action-results-age"); got != "24h\n" {
+			t.Errorf("%s: edited, it is %s", format, got)
+		}
+		u.runs("model-config", "--reset", "max-action-results-age")
+
+		write(t, path, u.runs("model-defaults", "--format", format)) // of the fake controller
+		u.ctrl.calls = nil
+		u.runs("model-defaults", "--file", path)
+		if got := strings.Join(u.ctrl.calls, " "); got != "SetModelDefaults map[automatically-retry-hooks:true]" {
+			t.Errorf("%s: the controller was asked %s", format, got)
+		}
+	}
+	const all = "arch=amd64 container=lxd cores=2 mem=1024M root-disk=2048M tags=a,^b\n"
+	u.runs(append([]string{"set-model-constraints"}, strings.Fields(all)...)...)
+	u.runs(append([]string{"set-model-constraints"}, strings.Fields(u.runs("model-constraints"))...)...)
+	if got := u.runs("model-constraints"); got != all {
+		t.Errorf("got %s", got)
+	}
+}
+
+// text returns what is in a file.
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -23,8 +23,8 @@ func ModelConfigCommand(s *cli.Session) *cobra.Command {
 		Short:   "Show or change the settings of a model",
 		Long: `Show all settings of a model with the source of each value, or the value of one setting;
 or change settings. If a setting is invalid, none are changed. --file reads settings from
-a YAML file; KEY=VALUE arguments override it. --reset resets settings to their defaults.
-Changes take effect at once.
+a YAML file, or what --format yaml prints; KEY=VALUE arguments override it. --reset resets
+settings to their defaults. Changes take effect at once.
 
 The settings are:
 
@@ -93,6 +93,7 @@ type modelConfigAPI interface {
 type modelConfig struct {
 	*cli.Session
 	file   string
+	shown  map[string]string // values in the file as model-config prints them, which are not the model's own
 	reset  []string
 	output cli.Output
 }
@@ -112,6 +113,9 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 		return cli.Usagef("--dry-run plans one change: settings or --reset")
 	}
 	return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error {
+		if err := m.addEdited(ctx, api, values); err != nil {
+			return err
+		}
 		if len(values) > 0 {
 			if err := api.SetModelConfig(ctx, values); err != nil {
 				return err
@@ -157,9 +161,10 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 	return values, nil
 }
 
-// fileValues reads the settings in --file.
+// fileValues reads the settings in --file, as users write them or as --format yaml or json prints them.
 func (m *modelConfig) fileValues() (map[string]string, error) {
 	values := map[string]string{}
+	m.shown = map[string]string{}
 	if m.file == "" {
 		return values, nil
 	}
@@ -172,18 +177,53 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", m.file, err)
 	}
 	for key, value := range found {
-		// Also accept the output of --format yaml.
+		to := values
 		if printed, ok := value.(map[string]any); ok {
-			value = printed["value"]
+			var own bool
+			if value, own = printedValue(printed); value == nil {
+				continue
+			} else if !own {
+				to = m.shown
+			}
 		}
 		switch value.(type) {
 		case string, bool, int, float64:
-			values[key] = fmt.Sprint(value)
+			to[key] = fmt.Sprint(value)
 		default:
 			return nil, entity.Errorf(entity.Invalid, "cannot read %s: the value of %s is not a scalar", m.file, key)
 		}
 	}
 	return values, nil
+}
+
+// printedValue returns the value of a setting as --format yaml or json prints it, nil if it is a default. own means that it is
+// set for the model, or for new models.
+func printedValue(printed map[string]any) (value any, own bool) {
+	for name, v := range printed {
+		switch strings.ToLower(name) {
+		case "controller": // of model-defaults
+			return v, true
+		case "value":
+			value = v
+		case "source":
+			own = v == modelconfig.FromModel
+		}
+	}
+	return value, own
+}
+
+// addEdited adds the printed values that were not set for the model, and that it does not have.
+func (m *modelConfig) addEdited(ctx context.Context, api modelConfigAPI, values map[string]string) error {
+	if len(m.shown) == 0 {
+		return nil
+	}
+	config, err := api.ModelConfig(ctx)
+	for key, value := range m.shown {
+		if _, given := values[key]; !given && config[key].Value != value {
+			values[key] = value
+		}
+	}
+	return err
 }
 
 // modelPairs parses KEY=VALUE settings. The controller validates them.
