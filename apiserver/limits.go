@@ -66,11 +66,12 @@ type Limits struct {
 	Charm, Resource, Binaries int64
 	UploadTime                time.Duration
 	// Uploads is the maximum number of concurrent uploads, and UserUploads that of one user. UploadBytes is the disk
-	// space that they can use together until they are in the store. Beyond that, clients are told to try again.
-	// JudgedUploads is the maximum number of archives that are checked concurrently; others wait.
-	Uploads, UserUploads int
-	UploadBytes          int64
-	JudgedUploads        int
+	// space that they can use together until they are in the store, and UserUploadBytes what those of one user can use.
+	// Beyond that, clients are told to try again. JudgedUploads is the maximum number of archives that are checked
+	// concurrently; others wait.
+	Uploads, UserUploads         int
+	UploadBytes, UserUploadBytes int64
+	JudgedUploads                int
 	// Downloads is the maximum number of machines that download the agent binaries concurrently, DownloadWait limits
 	// how long others wait for a turn, and DownloadTime a download.
 	Downloads                  int
@@ -100,7 +101,7 @@ func limitsFor(files int, memory int64) Limits {
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
 		Commands: 8, UserCommands: 2, CommandTime: 5 * time.Minute, CommandOutput: 4 << 20,
 		Charm: entity.MaxCharm, Resource: entity.MaxResource, Binaries: entity.MaxBinaries, UploadTime: 10 * time.Minute,
-		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
+		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, UserUploadBytes: 1 << 30, JudgedUploads: 2,
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}
 }

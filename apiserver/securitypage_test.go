@@ -46,7 +46,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 		"the connection ends"},
 	{"Charm Resource Binaries UploadTime",
 		"a charm's archive; the file of a resource; an archive of binaries; the time for each", "%s; %s; %s; %s", "refused"},
-	{"Uploads UserUploads UploadBytes", "concurrent uploads; of one user; their temporary files together", "%s; %s; %s",
+	{"Uploads UserUploads UploadBytes UserUploadBytes", "concurrent uploads; of one user; their temporary files together; those of one user", "%s; %s; %s; %s",
 		"503, told to try again"},
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
 	{"Commands UserCommands", "commands of users that the controller runs at once; of one user", "%s; %s", "told to try again"},

@@ -40,11 +40,11 @@ type uploads struct {
 	begun   userSlots
 
 	mu    sync.Mutex
-	bytes int64
+	bytes map[entity.Tag]int64 // by user
 }
 
 func newUploads(l *Limits) *uploads {
-	return &uploads{limits: l, judging: make(slots, l.JudgedUploads)}
+	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), bytes: map[entity.Tag]int64{}}
 }
 
 // begin counts an upload until end is called, or returns the error that there are too many.
@@ -59,15 +59,31 @@ func (u *uploads) begin(user entity.Tag) (end func(), err error) {
 	return nil, tryUploadAgain("the controller has %d uploads in progress", all)
 }
 
-// take counts bytes on disk, or returns the error that there are too many. A negative number releases bytes.
-func (u *uploads) take(bytes int64) error {
+// take counts bytes of a user on disk, or returns the error that there are too many.
+func (u *uploads) take(user entity.Tag, bytes int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if bytes > 0 && u.bytes+bytes > u.limits.UploadBytes {
+	all := bytes
+	for _, n := range u.bytes {
+		all += n
+	}
+	switch {
+	case u.bytes[user]+bytes > u.limits.UserUploadBytes:
+		return tryUploadAgain("uploads in progress of user %q use all of their %d bytes", user.ID, u.limits.UserUploadBytes)
+	case all > u.limits.UploadBytes:
 		return tryUploadAgain("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes)
 	}
-	u.bytes += bytes
+	u.bytes[user] += bytes
 	return nil
+}
+
+// release uncounts bytes of a user.
+func (u *uploads) release(user entity.Tag, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.bytes[user] -= bytes; u.bytes[user] == 0 {
+		delete(u.bytes, user)
+	}
 }
 
 // tryUploadAgain returns the error of an upload that exceeds a limit now.
@@ -79,23 +95,24 @@ func tryUploadAgain(format string, args ...any) error {
 // An upload is the temporary file of an upload. Its errors don't reveal the file's path.
 type upload struct {
 	uploads *uploads
+	user    entity.Tag
 	file    *os.File
 	size    int64
 	failed  error // why the last Write failed
 }
 
-// open creates the file of an upload.
-func (u *uploads) open(dir string) (*upload, error) {
+// open creates the file of a user's upload.
+func (u *uploads) open(user entity.Tag, dir string) (*upload, error) {
 	file, err := os.CreateTemp(dir, uploadPattern)
 	if err != nil {
 		return nil, diskError(err)
 	}
-	return &upload{uploads: u, file: file}, nil
+	return &upload{uploads: u, user: user, file: file}, nil
 }
 
 // Write implements io.Writer.
 func (u *upload) Write(p []byte) (n int, err error) {
-	if err = u.uploads.take(int64(len(p))); err == nil {
+	if err = u.uploads.take(u.user, int64(len(p))); err == nil {
 		u.size += int64(len(p))
 		if n, err = u.file.Write(p); err != nil {
 			err = diskError(err)
@@ -110,7 +127,7 @@ func (u *upload) close() {
 	if err := errors.Join(u.file.Close(), os.Remove(u.file.Name())); err != nil {
 		logger.Warningf("cannot remove an upload: %v", err)
 	}
-	_ = u.uploads.take(-u.size)
+	u.uploads.release(u.user, u.size)
 }
 
 // diskError returns the error for a client after a disk error of the server. It reveals only whether the disk is full,
@@ -152,7 +169,7 @@ func (s *Server) receive(
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := s.uploads.open(s.config.TempDir)
+	u, err := s.uploads.open(v.Tag, s.config.TempDir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -73,7 +73,8 @@ func TestLimitsOfUploads(t *testing.T) {
 	w := newWorld(t, limited(func(l *Limits) { l.Uploads, l.UserUploads = 3, 2 }))
 	u := w.server.uploads
 	archive := archiveBytes(t)
-	u.limits.UploadBytes = int64(len(archive)) + 10
+	u.limits.UploadBytes = int64(len(archive)) + 20
+	u.limits.UserUploadBytes = int64(len(archive)) + 10
 	begin := func(user string) func() {
 		t.Helper()
 		end, err := u.begin(entity.UserTag(user))
@@ -103,14 +104,16 @@ func TestLimitsOfUploads(t *testing.T) {
 	for _, end := range ends {
 		end()
 	}
-	if err := u.take(11); err != nil {
-		t.Fatal(err)
+	occupied := func(user string, bytes int64, want string) {
+		t.Helper()
+		if err := u.take(entity.UserTag(user), bytes); err != nil {
+			t.Fatal(err)
+		}
+		refused("more than the disk is to hold", want)
+		u.release(entity.UserTag(user), bytes)
 	}
-	refused("more than the disk is to hold",
-		fmt.Sprintf("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes))
-	if err := u.take(-11); err != nil {
-		t.Fatal(err)
-	}
+	occupied("bob", 21, fmt.Sprintf("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes))
+	occupied(statetest.Admin, 11, fmt.Sprintf(`uploads in progress of user "admin" use all of their %d bytes`, u.limits.UserUploadBytes))
 	if _, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive)); err != nil ||
 		answer.CharmURL == "" {
 		t.Errorf("when there is room: %+v, %v", answer, err)
@@ -127,7 +130,7 @@ func (w *world) noUploads(t *testing.T) {
 		defer u.mu.Unlock()
 		u.begun.mu.Lock()
 		defer u.begun.mu.Unlock()
-		return u.begun.count == 0 && len(u.begun.users) == 0 && u.bytes == 0 && len(u.judging) == 0
+		return u.begun.count == 0 && len(u.begun.users) == 0 && len(u.bytes) == 0 && len(u.judging) == 0
 	})
 	if left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %q, %v", left, err)
@@ -189,7 +192,7 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 	eventually(t, "the upload does not come", func() bool {
 		w.server.uploads.mu.Lock()
 		defer w.server.uploads.mu.Unlock()
-		return w.server.uploads.bytes == int64(len(archive))
+		return w.server.uploads.bytes[entity.UserTag(statetest.Admin)] == int64(len(archive))
 	})
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
