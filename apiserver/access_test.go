@@ -136,6 +136,8 @@ var mayCall = map[string]string{
 	"Plans.DryRun":                            "admin",
 	"Plans.IfUnchanged":                       "admin",
 	"Resources.AddPendingResources":           "admin",
+	"Resources.ClearPendingResources":         "admin",
+	"Resources.ListPendingResources":          "admin",
 	"Resources.ListResources":                 "admin",
 	"Storage.AddToUnit":                       "admin",
 	"Storage.Attach":                          "admin",

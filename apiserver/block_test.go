@@ -113,6 +113,8 @@ var forUsers = map[string]string{
 	"Plans.DryRun":                            "write change",
 	"Plans.IfUnchanged":                       "write change",
 	"Resources.AddPendingResources":           "write change",
+	"Resources.ClearPendingResources":         "write change",
+	"Resources.ListPendingResources":          "read -",
 	"Resources.ListResources":                 "read -",
 	"Storage.AddToUnit":                       "write change",
 	"Storage.Attach":                          "write change",

@@ -4,6 +4,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -144,5 +146,40 @@ func TestMissingResourcesAreNamed(t *testing.T) {
 	warnings, err = conn.SetCharm(t.Context(), client.SetCharmArgs{Service: "site", CharmURL: charm, ForceUnits: true})
 	if err != nil || len(warnings) > 0 {
 		t.Errorf("%q, %v", warnings, err)
+	}
+}
+
+// One user's pending resources keep no other from uploading. Only an administrator of the model removes those of others.
+func TestOnlyAdminsClearOthersPendingResources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	charm := statetest.Charm(t, w.st, withResource)
+	w.addUser("eve")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "eve", "write", ""))
+	eve := w.dial(w.info(entity.UserTag("eve")))
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	for i := range limits.PendingResources.Max {
+		if _, err := eve.AddPendingResources(t.Context(), fmt.Sprint("site", i), charm, "pages"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := eve.AddPendingResources(t.Context(), "site", charm, "pages"); !errors.Is(err, entity.Invalid) {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := admin.AddPendingResources(t.Context(), "site", charm, "pages"); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	if _, err := eve.ClearPendingResources(t.Context(), nil, true); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("eve clears everyone's: %v", err)
+	}
+	all, err := eve.ClearPendingResources(t.Context(), []string{"site3"}, false)
+	if err != nil || len(all) != 1 || all[0].Service != "site3" || all[0].User != "eve" {
+		t.Errorf("eve clears her own: %+v, %v", all, err)
+	}
+	if all, err = admin.ClearPendingResources(t.Context(), nil, true); err != nil || len(all) != limits.PendingResources.Max {
+		t.Errorf("the administrator clears %d, %v", len(all), err)
+	}
+	if all, err = admin.PendingResources(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("left are %+v, %v", all, err)
 	}
 }

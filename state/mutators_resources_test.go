@@ -10,6 +10,7 @@ import (
 
 // shows adds a service whose charm has resources, and one that was uploaded for pages.
 func shows(s *scene) {
+	statetest.Charm(s.T, s.st, site)
 	s.siteService(map[string]string{"pages": s.pend("site", "pages", "one")})
 }
 
@@ -68,11 +69,15 @@ func attaches(s *scene) {
 
 var resourceMutators = []mutator{
 	onModel("Resources.AddPending", "", func(s *scene) error {
-		_, err := s.st.Resources().AddPending(s.ctx, "mysql", []string{"a", "b"})
+		_, err := s.st.Resources().AddPending(s.ctx, pendingOf("site", "bob", "pages", "logo"))
 		return err
-	}),
-	{name: "Resources.Store", leaves: true, before: []func(*scene){func(s *scene) {
-		_, err := s.st.Resources().AddPending(s.ctx, "site", []string{"pages"})
+	}, shows),
+	onModel("Resources.AddPending", "replaces another", func(s *scene) error {
+		_, err := s.st.Resources().AddPending(s.ctx, pendingOf("site", "bob", "pages"))
+		return err
+	}, shows, func(s *scene) { s.pend("site", "pages", "in vain") }),
+	{name: "Resources.Store", leaves: true, before: []func(*scene){shows, func(s *scene) {
+		_, err := s.st.Resources().AddPending(s.ctx, pendingOf("site", "bob", "pages"))
 		s.ok(err)
 	}}, take: func(s *scene) func() error {
 		to := state.Upload{Service: "site", Resource: "pages", ID: s.uploads()["pages"], User: "bob"}
@@ -105,6 +110,13 @@ var resourceMutators = []mutator{
 		take: func(s *scene) func() error {
 			s.later.Store(int64(25 * time.Hour))
 			return func() error { return s.st.Resources().Prune(s.ctx) }
+		}}),
+	free(mutator{name: "Resources.ClearPending", before: []func(*scene){shows, func(s *scene) { s.pend("site", "logo", "in vain") }},
+		take: func(s *scene) func() error {
+			return func() error {
+				_, err := s.st.Resources().ClearPending(s.ctx, "bob", nil)
+				return err
+			}
 		}}),
 	logging(onModel("Cleaner.Cleanup", "a file of a resource", cleanup, shows, attaches)),
 }

@@ -18,6 +18,9 @@ func (st *State) Resources() resources.Resources { return resources.Of(st.db, st
 // An Upload identifies the resource that a file is for.
 type Upload = resources.Upload
 
+// PendingResources announces uploads for a service.
+type PendingResources = resources.Pending
+
 // Refers reports whether the model uses the file with this SHA-256, or has a cleanup that will release it.
 func (st *State) Refers(ctx context.Context, sum string) (bool, error) {
 	return resources.Refers(st.db, sum)

@@ -66,6 +66,22 @@ func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string
 	return ids, nil
 }
 
+// PendingResources returns the uploads that no service uses yet, sorted by service and resource.
+func (c *Conn) PendingResources(ctx context.Context) ([]entity.PendingResource, error) {
+	var result params.PendingResources
+	err := c.call(ctx, "Resources", 3, "ListPendingResources", nil, &result)
+	return result.Read(), err
+}
+
+// ClearPendingResources removes the user's uploads, or all users', that no service uses, for some services or all, and
+// returns them.
+func (c *Conn) ClearPendingResources(ctx context.Context, services []string, allUsers bool) ([]entity.PendingResource, error) {
+	var result params.PendingResources
+	args := params.ClearPendingResources{Applications: services, AllUsers: allUsers}
+	err := c.call(ctx, "Resources", 3, "ClearPendingResources", args, &result)
+	return result.Read(), err
+}
+
 // UploadResource uploads the file of a resource. id is from AddPendingResources, or "" for an existing service, whose
 // units then run upgrade-charm.
 func (c *Conn) UploadResource(ctx context.Context, service, name, id string, file io.Reader) error {

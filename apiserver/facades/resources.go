@@ -67,8 +67,28 @@ func resourcesAddPending(
 		names[i] = r.Name
 	}
 	var err error
-	result.PendingIDs, err = c.Model.Resources().AddPending(ctx, p.Tag.ID, names)
+	result.PendingIDs, err = c.Model.Resources().AddPending(ctx, state.PendingResources{Service: p.Tag.ID, Charm: p.URL,
+		User: c.Tag.ID, Names: names})
 	return result, err
+}
+
+func resourcesListPending(ctx context.Context, c *Caller, _ struct{}) (params.PendingResources, error) {
+	all, err := c.Model.Resources().Pending(ctx)
+	return params.PendingResourcesOf(all), err
+}
+
+func resourcesClearPending(
+	ctx context.Context, c *Caller, p params.ClearPendingResources,
+) (params.PendingResources, error) {
+	user := c.Tag.ID
+	if p.AllUsers {
+		if c.Roles&Admin == 0 {
+			return params.PendingResources{}, Lacks(c.Identity, c.Model, Admin)
+		}
+		user = ""
+	}
+	all, err := c.Model.Resources().ClearPending(ctx, user, p.Applications)
+	return params.PendingResourcesOf(all), err
 }
 
 // warnOfResources warns of resources of a service that have not been uploaded.
@@ -107,7 +127,7 @@ func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 	ctx, resources := r.Context(), v.Model.Resources()
 	to := state.Upload{Service: service, Resource: name, ID: id, User: v.Tag.ID, SHA384: r.Header.Get(params.SHA384Header)}
 	if id == "" {
-		ids, err := resources.AddPending(ctx, service, []string{name})
+		ids, err := resources.AddPending(ctx, state.PendingResources{Service: service, User: v.Tag.ID, Names: []string{name}})
 		if err != nil {
 			return err
 		}

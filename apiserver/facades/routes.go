@@ -65,6 +65,8 @@ func userRoutes() []Route {
 		{"Plans", 1, "DryRun", AtModel, Writer, Checks, nil, Do(plansDryRun)},
 		{"Plans", 1, "IfUnchanged", AtModel, Writer, Changes, nil, Do(plansIfUnchanged)},
 		{"Resources", 3, "AddPendingResources", AtModel, Writer, Changes, nil, Do(resourcesAddPending)},
+		{"Resources", 3, "ClearPendingResources", AtModel, Writer, Changes, nil, Do(resourcesClearPending)},
+		{"Resources", 3, "ListPendingResources", AtModel, Reader, Reads, nil, Do(resourcesListPending)},
 		{"Resources", 3, "ListResources", AtModel, Reader, Reads, nil, Do(resourcesListResources)},
 		{"Status", 1, "WatchOperation", AtModel, Reader, Reads, nil, Watch(statusWatchOperation)},
 		{"Status", 1, "WatchStatus", AtModel, Reader, Reads, nil, Watch(statusWatch)},

@@ -89,6 +89,47 @@ type AddPendingResourcesResult struct {
 	PendingIDs []string `json:"pending-ids"`
 }
 
+// A PendingResource is an upload that no service uses yet.
+type PendingResource struct {
+	Application string    `json:"application"`
+	Name        string    `json:"name"`
+	Username    string    `json:"username"`
+	Began       time.Time `json:"began"`
+	Size        int64     `json:"size"` // in bytes; 0 before it is uploaded
+	Uploaded    bool      `json:"uploaded"`
+}
+
+// PendingResources are the uploads that no application uses yet.
+type PendingResources struct {
+	Resources []PendingResource `json:"resources"`
+}
+
+// PendingResourcesOf returns the wire format of uploads.
+func PendingResourcesOf(all []entity.PendingResource) PendingResources {
+	result := PendingResources{Resources: make([]PendingResource, len(all))}
+	for i, r := range all {
+		result.Resources[i] = PendingResource{r.Service, r.Resource, r.User, r.Began, r.Size, r.Stored}
+	}
+	return result
+}
+
+// Read returns the uploads.
+func (p PendingResources) Read() []entity.PendingResource {
+	all := make([]entity.PendingResource, len(p.Resources))
+	for i, r := range p.Resources {
+		all[i] = entity.PendingResource{Service: r.Application, Resource: r.Name, User: r.Username, Began: r.Began, Size: r.Size,
+			Stored: r.Uploaded}
+	}
+	return all
+}
+
+// ClearPendingResources is the parameter of ClearPendingResources, which removes the caller's uploads that no application
+// uses. The result is what it has removed.
+type ClearPendingResources struct {
+	Applications []string `json:"applications,omitempty"` // none for all
+	AllUsers     bool     `json:"all-users,omitempty"`    // also those of other users, which takes admin access
+}
+
 // A ResourceUploadResult is the response to an upload.
 type ResourceUploadResult struct {
 	Resource Resource `json:"resource"`

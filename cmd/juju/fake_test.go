@@ -26,6 +26,7 @@ type fakeModel struct {
 	spaces    []entity.Space
 	spaceUse  entity.SpaceUse
 	resources entity.ResourcesOf
+	pending   []entity.PendingResource
 	mu        sync.Mutex
 	calls     []string
 

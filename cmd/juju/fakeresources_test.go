@@ -22,6 +22,14 @@ func (f *fakeModel) AddPendingResources(
 	return ids, f.note("AddPendingResources", service, " ", charmURL, " ", names)
 }
 
+func (f *fakeModel) PendingResources(context.Context) ([]entity.PendingResource, error) {
+	return f.pending, f.note("PendingResources")
+}
+
+func (f *fakeModel) ClearPendingResources(_ context.Context, services []string, allUsers bool) ([]entity.PendingResource, error) {
+	return f.pending, f.note("ClearPendingResources", services, " ", allUsers)
+}
+
 func (f *fakeModel) UploadResource(_ context.Context, service, name, id string, file io.Reader) error {
 	content, err := io.ReadAll(file)
 	if err != nil {

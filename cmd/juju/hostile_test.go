@@ -212,6 +212,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"suspend-relation":    {"suspend-relation 4"},
 		"resume-relation":     {"resume-relation 4"},
 		"resources":           {"resources web", "resources web --details", "resources web/0 --format yaml"},
+		"pending-resources":   {"pending-resources", "pending-resources --format yaml"},
 		"attach-resource":     {"attach-resource web site=hostile_test.go"},
 		"storage":             {"storage", "storage --format yaml", "storage --format json"},
 		"show-storage":        {"show-storage data/0", "show-storage data/0 --format json"},

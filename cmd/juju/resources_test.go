@@ -68,3 +68,30 @@ func TestResources(t *testing.T) {
 	u.types("resources", "web/7")
 	u.sees(1, "", "ERROR unit \"web/7\" not found\nTo see what is in the model: juju status\n")
 }
+
+// What failed deployments have left is listed, by service, and removed: one's own, or everyone's.
+func TestPendingResources(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.types("pending-resources")
+	u.asked("PendingResources")
+	u.sees(0, "", "No pending resources to display.\n")
+	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
+	u.fake.pending = []entity.PendingResource{{Service: "shop", Resource: "logo", User: "bob", Began: at},
+		{Service: "web", Resource: "site", User: "eve", Began: at, Size: 12, Stored: true}}
+	u.types("pending-resources")
+	u.sees(0, "Service  Resource  User  Began                 Bytes\nshop     logo      bob   2026-11-22T15:04:05Z  -\n"+
+		"web      site      eve   2026-11-22T15:04:05Z  12\n", "")
+	u.types("pending-resources", "web")
+	u.sees(0, "Service  Resource  User  Began                 Bytes\nweb      site      eve   2026-11-22T15:04:05Z  12\n", "")
+	u.types("pending-resources", "other")
+	u.sees(0, "", "No pending resources to display.\n")
+	u.types("pending-resources", "--clear")
+	u.asked("ClearPendingResources [] false")
+	u.sees(0, "", "Removed 2 pending resources.\n")
+	u.types("pending-resources", "--clear", "--all-users", "web")
+	u.asked("ClearPendingResources [web] true")
+	u.types("pending-resources", "--all-users")
+	u.asked()
+	u.sees(2, "", "ERROR --all-users is for --clear; without it, the uploads of all users are listed\nFor usage: juju help pending-resources\n")
+}

@@ -34,6 +34,15 @@ type ResourceFile struct {
 	Upload   string    `json:"upload,omitempty" bson:"upload,omitempty"` // the id of the upload
 }
 
+// A PendingResource is an upload for a resource that no service uses yet.
+type PendingResource struct {
+	Service, Resource string
+	User              string    // who uploads it
+	Began             time.Time // to the millisecond
+	Size              int64     // in bytes; 0 before it is uploaded
+	Stored            bool      // the file is uploaded
+}
+
 // ResourcesOf are the resources of a service, and the files that its units fetched.
 type ResourcesOf struct {
 	Resources []Resource

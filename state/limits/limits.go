@@ -47,7 +47,7 @@ var (
 
 	UnitStorage = Limit{"storage instances of a unit", 100, "instances"}
 
-	PendingResources = Limit{"pending resources of a model", 200, "uploads"}
+	PendingResources = Limit{"pending resources of a user in a model", 200, "uploads"}
 
 	Address    = Limit{"address", 255, "bytes"}
 	Addresses  = Limit{"addresses of a machine", 256, "addresses"}

@@ -27,7 +27,7 @@ func AttachResourceCommand(s *cli.Session) *cobra.Command {
 earlier file. The service's units run upgrade-charm and config-changed; their hooks fetch
 the file with resource-get. Uploading a file with the same content has no effect.`,
 		Example:     `  juju attach-resource web site=./site.tar.gz`,
-		Annotations: cli.SeeAlso("resources", "deploy", "upgrade-charm"),
+		Annotations: cli.SeeAlso("resources", "pending-resources", "deploy", "upgrade-charm"),
 		Args:        cli.AtMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -25,7 +25,7 @@ that it will get.`,
 		Example: `  juju resources web
   juju resources web --details
   juju resources web/0 --format yaml`,
-		Annotations: cli.SeeAlso("attach-resource", "deploy", "status"),
+		Annotations: cli.SeeAlso("attach-resource", "pending-resources", "deploy", "status"),
 		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

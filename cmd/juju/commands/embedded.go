@@ -21,7 +21,7 @@ var embeddable = strings.Fields(`
 	show-storage storage storage-pools update-storage-pool
 	audit-log bind check clouds controller-config credentials regions show-cloud
 	config constraints debug-log destroy-machine destroy-service destroy-unit disable-command disabled-commands enable-command
-	explain export-bundle expose get machines model-config model-constraints model-defaults models resolved resources
+	explain export-bundle expose get machines model-config model-constraints model-defaults models pending-resources resolved resources
 	retry-provisioning set set-constraints set-min-units set-model-constraints show-application show-controller show-machine
 	show-model show-status-log show-unit set-credential ssh-keys status trust unexpose unset remove-ssh-key
 	add-user disable-user enable-user grant revoke show-user users whoami

@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -36,13 +38,21 @@ type Files interface {
 // Of returns the resources of a model.
 func Of(db *modeltxn.DB, files Files) Resources { return Resources{db, files} }
 
-// AddPending returns an id for each of the named resources of a service, which may not exist yet.
-// Store uploads a file under the id, and the service gets it when it is added, or when its charm or
-// resources are set.
+// Pending announces uploads for a service that a user is about to deploy or upgrade.
+type Pending struct {
+	Service string
+	Charm   string // the URL of the charm that the service will have; "" for the one that it has
+	User    string // who uploads the files
+	Names   []string
+}
+
+// AddPending returns an id for each of the named resources, which the charm must declare. Store uploads a file under the
+// id, and the service gets it when it is added, or when its charm or resources are set.
 //
-// A model has at most limits.PendingResources uploads that no service uses. Prune removes old ones.
-func (r Resources) AddPending(ctx context.Context, service string, names []string) ([]string, error) {
-	ids := make([]string, len(names))
+// The uploads replace those of the same user for the same resources. A user has at most limits.PendingResources in a
+// model, so that no one can use up what others need. Prune removes old ones.
+func (r Resources) AddPending(ctx context.Context, p Pending) ([]string, error) {
+	ids := make([]string, len(p.Names))
 	for i := range ids {
 		ids[i] = mongo.NewID()
 	}
@@ -51,34 +61,120 @@ func (r Resources) AddPending(ctx context.Context, service string, names []strin
 		if err != nil {
 			return err
 		}
-		if err := r.checkPending(len(names)); err != nil {
+		if err := r.checkDeclared(o, p); err != nil {
+			return err
+		}
+		if err := r.replace(o, p); err != nil {
 			return err
 		}
 		// Of two concurrent additions, the later one sees the earlier one.
 		o.AssertModelAlive()
 		o.Update(modeldb.ModelC, modeldb.ModelC, mongo.Unadvanced("uploads", model.Uploads), bson.D{{"$inc", bson.D{{"uploads", 1}}}})
-		for i, name := range names {
-			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: service, Resource: name, Began: r.db.Now()})
+		for i, name := range p.Names {
+			o.Insert(modeldb.UploadsC, ids[i], modeldb.Upload{ID: ids[i], Service: p.Service, Resource: name, Began: r.db.Now(),
+				ResourceFile: entity.ResourceFile{User: p.User}})
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot add resources to service %q: %w", service, err)
+		return nil, fmt.Errorf("cannot add resources to service %q: %w", p.Service, err)
 	}
 	return ids, nil
 }
 
-// checkPending returns an error if the model would have too many uploads with n more.
-func (r Resources) checkPending(n int) error {
-	has, err := r.db.Count(modeldb.UploadsC, nil)
+// checkDeclared returns an error unless the charm that the service has or will have declares all the resources.
+func (r Resources) checkDeclared(o *modeltxn.Ops, p Pending) error {
+	url := p.Charm
+	if url == "" {
+		var s modeldb.Service
+		if err := r.db.Get(modeldb.ServicesC, p.Service, &s, fmt.Sprintf("service %q", p.Service)); err != nil {
+			return err
+		}
+		url = s.CharmURL
+	}
+	if err := r.db.UseCharm(o, url); err != nil {
+		return err
+	}
+	ch, err := r.db.Charm(url)
 	if err != nil {
 		return err
 	}
-	if err := limits.PendingResources.Check(has + n); err != nil {
-		return entity.WithHint(err, "Those that no service uses are removed %d hours after they were added.",
-			int(keepUploads.Hours()))
+	for _, name := range p.Names {
+		if err := Check(ch.Meta, name); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// replace removes the user's earlier uploads for the same resources, and returns an error if the user would have too many.
+func (r Resources) replace(o *modeltxn.Ops, p Pending) error {
+	var mine []modeldb.Upload
+	if err := r.db.All(modeldb.UploadsC, bson.D{{"user", p.User}}, &mine); err != nil {
+		return err
+	}
+	count := len(p.Names)
+	for _, doc := range mine {
+		if doc.Service == p.Service && slices.Contains(p.Names, doc.Resource) {
+			discard(o, doc)
+		} else {
+			count++
+		}
+	}
+	if err := limits.PendingResources.Check(count); err != nil {
+		return entity.WithHint(err, "To list those that no service uses: juju pending-resources. To remove yours: "+
+			"juju pending-resources --clear. They are removed %d hours after they were added.", int(keepUploads.Hours()))
+	}
+	return nil
+}
+
+// discard removes an upload in a transaction, and its file.
+func discard(o *modeltxn.Ops, doc modeldb.Upload) {
+	o.Remove(modeldb.UploadsC, doc.ID, bson.D{{"sha256", doc.SHA256}})
+	if doc.SHA256 != "" {
+		releaseFile(o, doc.SHA256)
+	}
+}
+
+// Pending returns the uploads that no service uses, sorted by service, resource, and time.
+func (r Resources) Pending(ctx context.Context) ([]entity.PendingResource, error) {
+	docs, err := r.pending(nil)
+	return asPending(docs), err
+}
+
+// pending reads the uploads that a query selects, sorted by service, resource, and time.
+func (r Resources) pending(query bson.D) (docs []modeldb.Upload, err error) {
+	err = r.db.All(modeldb.UploadsC, query, &docs)
+	slices.SortFunc(docs, func(a, b modeldb.Upload) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Resource, b.Resource), a.Began.Compare(b.Began))
+	})
+	return docs, err
+}
+
+func asPending(docs []modeldb.Upload) []entity.PendingResource {
+	all := make([]entity.PendingResource, len(docs))
+	for i, doc := range docs {
+		all[i] = entity.PendingResource{Service: doc.Service, Resource: doc.Resource, User: doc.User, Size: doc.Size,
+			Began: doc.Began, Stored: doc.Stored}
+	}
+	return all
+}
+
+// ClearPending removes the uploads of a user ("" for everyone's) that no service uses, for some services (none for all),
+// and returns them. A deployment that is in progress fails if it needs one of them.
+func (r Resources) ClearPending(ctx context.Context, user string, services []string) ([]entity.PendingResource, error) {
+	var query bson.D
+	if user != "" {
+		query = append(query, bson.DocElem{Name: "user", Value: user})
+	}
+	if len(services) > 0 {
+		query = append(query, bson.DocElem{Name: "service", Value: bson.D{{"$in", services}}})
+	}
+	docs, err := r.pending(query)
+	if err == nil {
+		err = r.discardAll(ctx, docs)
+	}
+	return asPending(docs), err
 }
 
 // upload reads the record of an upload of a service's resource.
@@ -86,6 +182,9 @@ func upload(db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err 
 	err = db.Get(modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
 	if err == nil && (doc.Service != service || doc.Resource != name) {
 		err = entity.Errorf(entity.NotFound, "upload %q of resource %q not found", id, name)
+	}
+	if entity.IsNotFound(err) {
+		err = entity.WithHint(err, "A newer upload for the resource may have replaced it, or someone cleared it; upload the file again.")
 	}
 	return doc, err
 }
@@ -178,17 +277,20 @@ func (r Resources) Prune(ctx context.Context) error {
 	if err := r.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.db.Now().Add(-keepUploads)}}}}, &old); err != nil {
 		return err
 	}
-	for _, doc := range old {
+	return r.discardAll(ctx, old)
+}
+
+// discardAll removes uploads, one at a time; those that a service got in the meantime are not there any more.
+func (r Resources) discardAll(ctx context.Context, docs []modeldb.Upload) error {
+	for _, doc := range docs {
 		err := r.db.Change(ctx, func(o *modeltxn.Ops) error {
-			if _, err := upload(r.db, doc.Service, doc.Resource, doc.ID); entity.IsNotFound(err) {
+			now, err := upload(r.db, doc.Service, doc.Resource, doc.ID)
+			if entity.IsNotFound(err) {
 				return mongo.ErrNothing
 			} else if err != nil {
 				return err
 			}
-			o.Remove(modeldb.UploadsC, doc.ID, bson.D{{"sha256", doc.SHA256}})
-			if doc.SHA256 != "" {
-				releaseFile(o, doc.SHA256)
-			}
+			discard(o, now)
 			return nil
 		})
 		if err != nil {
