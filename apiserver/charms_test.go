@@ -61,3 +61,35 @@ resources: {image: {type: file, filename: image.png, description: a picture}}
 		t.Errorf("storage and resources differ:\n%s", diff)
 	}
 }
+
+// An upgrade that changes the type of an option says so, and which default is used; what converts is carried over.
+func TestAnUpgradeChangesTypes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	conn := w.dial(w.adminInfo(w.st.UUID()))
+	const metadata = "{name: site, summary: s, description: d}"
+	options := func(types string) string {
+		return statetest.Charm(t, w.st, metadata, "config.yaml", "options: {"+types+"}")
+	}
+	_, err := conn.Deploy(t.Context(), client.DeployArgs{Service: "site",
+		CharmURL: options("a: {type: string}, b: {type: string}, port: {type: string}, old: {type: string}"),
+		Config:   map[string]string{"a": "x", "b": "y", "port": "8080", "old": "z"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings, err := conn.SetCharm(t.Context(), client.SetCharmArgs{Service: "site",
+		CharmURL: options("a: {type: int, default: 3}, b: {type: int}, port: {type: int, default: 80}")})
+	want := []string{`setting "a" is kept, but charm "site" has it as int: its default 3 is used`,
+		`setting "b" is kept, but charm "site" has it as int: it is not set there`,
+		`setting "old" is kept, but charm "site" does not use it`}
+	if err != nil || !slices.Equal(warnings, want) {
+		t.Errorf("%q, %v, want %q", warnings, err, want)
+	}
+	svc, err := w.st.Service(t.Context(), "site")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set, err := svc.ConfigSettings(t.Context()); err != nil || set["port"] != int64(8080) {
+		t.Errorf("the settings are %v, %v", set, err)
+	}
+}

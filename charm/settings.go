@@ -2,6 +2,7 @@ package charm
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -137,8 +138,8 @@ func (fs fields) printed(service string) (values map[string]field, found bool, e
 	return values, true, nil
 }
 
-// UsableSettings returns the stored settings that match an option of the charm and its type. Others may
-// be left from a previous charm of the service.
+// UsableSettings returns the stored settings that match an option of the charm and its type, or can be converted to it
+// without loss. Others may be left from a previous charm of the service.
 func (c *Config) UsableSettings(stored map[string]any) map[string]any {
 	usable := map[string]any{}
 	for name, value := range stored {
@@ -146,7 +147,7 @@ func (c *Config) UsableSettings(stored map[string]any) map[string]any {
 		if err != nil {
 			continue
 		}
-		if value, err = o.convert(name, value); err == nil && value != nil {
+		if value, err = o.carry(name, value); err == nil && value != nil {
 			usable[name] = value
 		}
 	}
@@ -249,6 +250,28 @@ func (o Option) convert(name string, value any) (any, error) {
 		}
 	}
 	return nil, o.mismatch(name, value)
+}
+
+// carry is convert for a value of a previous charm, whose option may have had another type: text is read as a user's, if
+// the result is written like the text, and numbers and booleans become text.
+func (o Option) carry(name string, value any) (any, error) {
+	converted, err := o.convert(name, value)
+	if err == nil {
+		return converted, nil
+	}
+	switch text, isText := value.(string); {
+	case isText:
+		if read, parseErr := o.parse(name, text); parseErr == nil && fmt.Sprint(read) == text {
+			return read, nil
+		}
+	case o.Type == OptionString:
+		return fmt.Sprint(value), nil
+	case o.Type == OptionInt:
+		if f, ok := value.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return int64(f), nil
+		}
+	}
+	return nil, err
 }
 
 // parse parses user input.

@@ -38,7 +38,7 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 		return result, err
 	}
 	var w warnings
-	w.addLeft(left, ch.Meta.Name)
+	w.addLeft(left, ch)
 	if err := warnOfResources(ctx, c, &w, p.ApplicationName); err != nil {
 		return result, err
 	}
@@ -50,9 +50,18 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	return result, err
 }
 
-func (w *warnings) addLeft(left state.Upgraded, charm string) {
+func (w *warnings) addLeft(left state.Upgraded, ch *charm.Charm) {
+	charm := ch.Meta.Name
 	for _, name := range left.Unused {
-		w.add("setting %q is kept, but charm %q does not use it", name, charm)
+		o, typed := ch.Config.Options[name]
+		switch {
+		case !typed:
+			w.add("setting %q is kept, but charm %q does not use it", name, charm)
+		case o.Default == nil:
+			w.add("setting %q is kept, but charm %q has it as %s: it is not set there", name, charm, o.Type)
+		default:
+			w.add("setting %q is kept, but charm %q has it as %s: its default %v is used", name, charm, o.Type, o.Default)
+		}
 	}
 	for _, name := range left.Unbound {
 		w.add("endpoint %q is no longer bound to a space: charm %q does not have it", name, charm)
@@ -77,8 +86,12 @@ func applicationRevertRollout(ctx context.Context, c *Caller, p params.Rollout) 
 	if err != nil {
 		return result, err
 	}
+	ch, err := c.Model.Charms().Get(ctx, svc.CharmURL())
+	if err != nil {
+		return result, err
+	}
 	var w warnings
-	w.addLeft(settings.Upgraded, svc.CharmURL())
+	w.addLeft(settings.Upgraded, ch)
 	for _, name := range settings.Kept {
 		w.add("setting %q is not restored: it was changed after the upgrade began", name)
 	}
