@@ -164,7 +164,7 @@ func (c *Context) Outcome(failed *FailedError) (entity.TaskOutcome, error) {
 			outcome.Status, outcome.Message = entity.TaskFailed, c.failure
 		}
 	}
-	if _, ok := results["return-code"]; !ok && code >= 0 && !c.missing {
+	if code >= 0 && !c.missing {
 		results["return-code"] = code
 	}
 	for name, out := range map[string]captured{"stdout": c.stdout, "stderr": c.stderr} {

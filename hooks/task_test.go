@@ -57,12 +57,12 @@ func TestOutcomes(t *testing.T) {
 		"": `completed "" {"return-code":0}`,
 		"echo out; echo err >&2; action-set a.b=1 c=2": `completed "" ` +
 			`{"a":{"b":"1"},"c":"2","return-code":0,"stderr":"err\n","stdout":"out\n"}`,
-		"echo so far; exit 3":              `failed "exit status 3" {"return-code":3,"stdout":"so far\n"}`,
-		"action-fail first; action-fail x": `failed "x" {"return-code":0}`,
-		"action-fail x; exit 3":            `failed "x" {"return-code":3}`,
-		"kill -9 $$":                       `failed "signal: killed" {}`,
-		"action-set return-code=7":         `completed "" {"return-code":"7"}`,
-		`printf '\377\000'`:                `completed "" {"return-code":0,"stdout":"/wA=","stdout-encoding":"base64"}`,
+		"echo so far; exit 3":                `failed "exit status 3" {"return-code":3,"stdout":"so far\n"}`,
+		"action-fail first; action-fail x":   `failed "x" {"return-code":0}`,
+		"action-fail x; exit 3":              `failed "x" {"return-code":3}`,
+		"kill -9 $$":                         `failed "signal: killed" {}`,
+		"action-set return-code=0 || exit 3": `failed "exit status 3" {"return-code":3,"stderr":"ERROR cannot set reserved action key \"return-code\"\n"}`,
+		`printf '\377\000'`:                  `completed "" {"return-code":0,"stdout":"/wA=","stdout-encoding":"base64"}`,
 	} {
 		r.action("try", script)
 		outcome, err := r.task(Task{ID: "5", Name: "try"})

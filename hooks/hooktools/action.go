@@ -83,7 +83,7 @@ var resultKey = regexp.MustCompile(`^[a-z0-9](([a-z0-9-.]+)?[a-z0-9])?$`)
 
 // reservedResults are the results that the agent sets.
 var reservedResults = map[string]bool{
-	"stdout": true, "stdout-encoding": true, "stderr": true, "stderr-encoding": true,
+	"return-code": true, "stdout": true, "stdout-encoding": true, "stderr": true, "stderr-encoding": true,
 }
 
 // A Result is a value that an action sets, and its path in maps within maps.
