@@ -167,6 +167,8 @@ func TestCommandCalls(t *testing.T) {
 		{line: "wait-for", asked: []string{"Status"}},
 		{line: "wait-for service web --gone", asked: []string{"Status"}},
 		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
+		{line: "debug-log --limit 15 --no-tail", asked: []string{"DebugLog " + query(`"Backlog":15,"Limit":15,"NoTail":true`)}},
+		{line: "debug-log --limit 15 -n 3", asked: []string{"DebugLog " + query(`"Backlog":3,"Limit":15,"NoTail":true`)}},
 		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 " +
 			"--limit 5 -T",
 			stderr: "Model \"default\" has no unit or machine \"web/0\". To see what is in the model: juju status\n" +
@@ -317,6 +319,7 @@ func TestUsageErrors(t *testing.T) {
 		"debug-log web":                             `unrecognized args: ["web"]`,
 		"debug-log --tail --no-tail":                `setting --tail and --no-tail not valid`,
 		"debug-log -n -1":                           `--lines and --limit must not be negative`,
+		"debug-log --replay -n 5":                   `--replay shows all existing lines, and --lines the last ones; for the oldest 5: --replay --limit 5`,
 		"debug-log -l LOUD": `level value "LOUD" is not one of ["TRACE" "DEBUG" "INFO" ` +
 			`"WARNING" "ERROR" "CRITICAL"]`,
 		"disable-command":                      `missing command set (all, destroy-model, remove-object)`,

@@ -36,7 +36,7 @@ an object for each, on one line.`,
   juju debug-log --format json --no-tail`,
 		Annotations: cli.SeeAlso("status", "show-status-log", "explain"),
 		Args:        cli.AtMost(0),
-		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context(), cmd.Flags().Changed("lines")) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show the lines of these `agents`")
@@ -78,7 +78,8 @@ type debugLog struct {
 // retryPause is the delay before reconnecting.
 const retryPause = time.Second
 
-func (d *debugLog) run(ctx context.Context) error {
+// run shows the log; counted says that the user has given --lines.
+func (d *debugLog) run(ctx context.Context, counted bool) error {
 	if d.tail && d.noTail {
 		return cli.Usagef("setting --tail and --no-tail not valid")
 	}
@@ -87,6 +88,12 @@ func (d *debugLog) run(ctx context.Context) error {
 	}
 	if d.query.Backlog < 0 || d.query.Limit < 0 {
 		return cli.Usagef("--lines and --limit must not be negative")
+	}
+	if counted && d.query.Replay && d.query.Backlog > 0 {
+		return cli.Usagef("--replay shows all existing lines, and --lines the last ones; for the oldest %d: --replay --limit %[1]d", d.query.Backlog)
+	}
+	if !counted {
+		d.query.Backlog = max(d.query.Backlog, d.query.Limit)
 	}
 	if level := d.query.Level; level != "" && !isLevel(level) {
 		return cli.Usagef("level value %q is not one of %q", level, logLevels)
