@@ -132,7 +132,12 @@ func (c *create) write(ctx context.Context, conn *client.Conn, path, secret stri
 
 // receive writes a new backup of the controller to w.
 func receive(ctx context.Context, conn *client.Conn, w io.Writer, secret string, p *cli.Progress) error {
-	r, err := conn.Backup(ctx, func(bytes int64) { p.Say("The controller has read %s", entity.MiB(uint64(bytes)>>20)) })
+	const step = 128 // MiB; each is a line where there is no terminal
+	r, err := conn.Backup(ctx, func(bytes int64) {
+		if mib := uint64(bytes) >> 20 / step * step; mib > 0 {
+			p.Say("The controller has read %s", entity.MiB(mib))
+		}
+	})
 	if err != nil {
 		return err
 	}
