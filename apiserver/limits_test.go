@@ -145,7 +145,7 @@ func TestEveryRequestHasLimits(t *testing.T) {
 		each("what is not UTF-8", filler{text: "a\xffb"})
 		each("a time that can't be written", filler{time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
 		if fillings == 0 && !slices.Contains([]string{"Bundle.ExportBundle", "Controller.DestroyController", "Controller.RemoveBlocks",
-			"Storage.ListStorageDetails", "CrossModelRelations.End", "CrossModelRelations.Members"}, name) {
+			"Storage.ListStorageDetails", "CrossModelRelations.End", "CrossModelRelations.Members", "Resources.ListPendingResources"}, name) {
 			t.Errorf("%s: nothing was tried", name)
 		}
 	}

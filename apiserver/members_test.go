@@ -136,17 +136,17 @@ func TestAnAgentIsRefusedForCertain(t *testing.T) {
 	set := mongotest.NewReplicas(t, 3)
 	url, err := mongo.ParseURL(set.URL("wtimeoutMS=500"))
 	statetest.OK(t, err)
-	open := func(name string) *mongo.Store {
-		store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.DialAs(name), Answer: time.Second})
+	open := func(name string, answer time.Duration) *mongo.Store {
+		store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.DialAs(name), Answer: answer})
 		statetest.OK(t, err)
 		return store
 	}
-	c, st := statetest.ControllerOn(t, open("a"), controller.Options{Shared: true})
+	c, st := statetest.ControllerOn(t, open("a", time.Second), controller.Options{Shared: true})
 	w := newWorldOf(t, c, st)
 	m, err := st.AddMachine(t.Context(), state.AddMachineParams{})
 	w.ok(err)
 	w.ok(m.SetProvisioned(t.Context(), entity.Instance{ID: "i-0", Nonce: nonce}))
-	beside := open("b")
+	beside := open("b", 0)
 	b, err := controller.Open(t.Context(), beside, controller.Options{Shared: true})
 	w.ok(err)
 	t.Cleanup(func() { b.Close(); w.ok(beside.Close()) })
