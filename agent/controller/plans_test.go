@@ -391,17 +391,13 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 	}
 	there := p.things(before)
 	act := choose(before)
-	dry := p.dial()
-	defer dry.Close()
-	dry.PlanOnly()
-	planErr := act.do(p.ctx, dry)
-	plan := dry.Planned()
-	made := p.dial()
-	defer made.Close()
-	if plan != nil {
-		made.OnlyIfUnchanged(plan.Token)
+	plan, planErr, err := p.perform(act)
+	for range 5 { // what an agent or a cleanup still does is not seen in the status
+		if !errors.Is(err, entity.Moved) {
+			break
+		}
+		plan, planErr, err = p.perform(act)
 	}
-	err = act.do(p.ctx, made)
 	var refused []string
 	switch {
 	case plan == nil && err != nil:
@@ -425,6 +421,22 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 			ran, plan.Hooks, wrong)
 	}
 	p.hooks += len(ran)
+}
+
+// perform plans a change, and then makes it unless the model has changed since.
+func (p *foreseer) perform(act plannedAct) (plan *entity.Plan, planErr, err error) {
+	p.Helper()
+	dry := p.dial()
+	defer dry.Close()
+	dry.PlanOnly()
+	planErr = act.do(p.ctx, dry)
+	plan = dry.Planned()
+	made := p.dial()
+	defer made.Close()
+	if plan != nil {
+		made.OnlyIfUnchanged(plan.Token)
+	}
+	return plan, planErr, act.do(p.ctx, made)
 }
 
 // await waits until what was planned has happened. It returns the hooks that have run, and what is still wrong.
