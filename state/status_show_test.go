@@ -2,8 +2,10 @@ package state_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"juju/state"
 	"juju/state/entity"
@@ -55,6 +57,17 @@ func TestStatusPatterns(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.units {
 			t.Errorf("%v shows %v, want %s", c.patterns, got, c.units)
+		}
+	}
+	// The leader is found by that name, and patterns that match nothing are named.
+	_, err := w.started("mysql/1").ClaimLeadership(w.ctx, time.Minute)
+	w.ok(err)
+	if units := w.status("mysql/leader").Services[0].Units; len(units) != 1 || units[0].Name != "mysql/1" {
+		t.Errorf("mysql/leader is %v", units)
+	}
+	for _, p := range []string{"mysql/leader", "mysql", "mysql/1", "logging/0", "logging", "*/0", "exposed", "not exposed", "blocked", "1"} {
+		if s := w.status("nosuch", p, "mysql/7", "wordpress/leader"); !slices.Equal(s.Unmatched, []string{"nosuch", "mysql/7", "wordpress/leader"}) {
+			t.Errorf("with %s, nothing matches %q", p, s.Unmatched)
 		}
 	}
 	// A unit is shown with its machine.

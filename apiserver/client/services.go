@@ -267,6 +267,15 @@ func (c *Conn) ResolveAll(ctx context.Context, retry bool) ([]error, error) {
 	return errorsOf(result.Results), err
 }
 
+// Leader returns the unit that leads a service. It fails while none does.
+func (c *Conn) Leader(ctx context.Context, service string) (string, error) {
+	var result params.StringResult
+	if err := c.application(ctx, "Leader", entities(entity.KindService, service).Entities[0], &result); err != nil {
+		return "", err
+	}
+	return result.Result, params.FromError(result.Error)
+}
+
 // A UnitInfo describes a unit, with what is set in its relations.
 type UnitInfo struct {
 	WorkloadVersion string

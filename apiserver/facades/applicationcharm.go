@@ -160,7 +160,8 @@ func applicationLeader(ctx context.Context, c *Caller, p params.Entity) (params.
 		}
 		leader, err := svc.Leader(ctx)
 		if err == nil && leader == "" {
-			err = entity.Errorf(entity.NotFound, "leader for application %q not found", p.Tag.ID)
+			err = entity.WithHint(entity.Errorf(entity.NotFound, "leader for application %q not found", p.Tag.ID),
+				"The service currently has no leader: specify a unit, or try again.")
 		}
 		return leader, err
 	}()

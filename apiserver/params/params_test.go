@@ -188,7 +188,8 @@ func TestStatusBothWays(t *testing.T) {
 			ID: 3, Key: "web:db store:db", Life: entity.Dying, Interface: "kv", Scope: "global", Status: status("joined"),
 			Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db", Role: "requirer", Subordinate: true}},
 		}},
-		At: at,
+		Unmatched: []string{"none"},
+		At:        at,
 	}
 	for _, v := range []any{*want, want.Machines[0], want.Services[0], want.Services[0].Units[0], want.Relations[0]} {
 		rv := reflect.ValueOf(v)

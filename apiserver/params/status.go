@@ -26,6 +26,7 @@ type FullStatus struct {
 	Branches            map[string]struct{}                `json:"branches"`
 	Storage             []StorageDetails                   `json:"storage,omitempty"` // if it was asked for
 	Filesystems         []FilesystemDetails                `json:"filesystems,omitempty"`
+	Unmatched           []string                           `json:"unmatched-patterns,omitempty"` // not in Juju
 }
 
 // A ModelStatusInfo is the status of the model itself.
@@ -174,6 +175,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 		Branches:            map[string]struct{}{},
 		Relations:           make([]RelationStatus, 0, len(m.Relations)),
 		ControllerTimestamp: timeOf(m.At),
+		Unmatched:           m.Unmatched,
 	}
 	if m.Model.CloudName != "" {
 		f.Model.CloudType = m.Model.Cloud
@@ -215,10 +217,11 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release,
 			Life: life, Status: status,
 		},
-		Machines: machinesFrom(f.Machines),
-		Remotes:  remotesFrom(f.RemoteApplications),
-		Offers:   offersFrom(f.Offers),
-		At:       timeFrom(f.ControllerTimestamp),
+		Machines:  machinesFrom(f.Machines),
+		Remotes:   remotesFrom(f.RemoteApplications),
+		Offers:    offersFrom(f.Offers),
+		At:        timeFrom(f.ControllerTimestamp),
+		Unmatched: f.Unmatched,
 	}
 	if len(f.Model.CloudTag) > len(cloudPrefix) {
 		m.Model.Cloud = f.Model.CloudTag[len(cloudPrefix):]

@@ -51,6 +51,7 @@ type fakeModel struct {
 	history      []entity.PastStatus
 	left         entity.DestroyInfo
 	tasks        []entity.Task // of the only operation, 1
+	taskEvents   chan struct{} // of the watch of the operation; nil for no events
 	actions      map[string]client.ActionInfo
 	uploaded     []byte
 	keys         []string // of SSH
@@ -69,7 +70,7 @@ func (f *fakeModel) note(call string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.TrimSpace(call+" "+fmt.Sprint(args...)))
-	if f.planOnly && !slices.Contains([]string{"Status", "UploadCharm", "ServiceConfig", "CheckDeploy", "Annotations", "Resources",
+	if f.planOnly && !slices.Contains([]string{"Status", "Leader", "UploadCharm", "ServiceConfig", "CheckDeploy", "Annotations", "Resources",
 		"FindOffers", "ConsumeDetails", "CheckUsers"}, call) {
 		return cmp.Or(f.err, client.ErrPlanned)
 	}
@@ -291,6 +292,10 @@ func (f *fakeModel) ProvisioningScript(ctx context.Context, machine, nonce strin
 
 func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error) {
 	return f.config, f.note("ServiceConfig", service)
+}
+
+func (f *fakeModel) Leader(ctx context.Context, service string) (string, error) {
+	return service + "/7", f.note("Leader", service)
 }
 
 func (f *fakeModel) UnitInfo(ctx context.Context, unit string) (client.UnitInfo, error) {

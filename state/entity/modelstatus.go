@@ -16,6 +16,8 @@ type ModelStatus struct {
 	Remotes   []RemoteStatus   `json:"remotes,omitempty"`
 	Offers    []OfferStatus    `json:"offers,omitempty"`
 	At        time.Time        `json:"at"` // the controller's clock when it was read
+	// Unmatched are the patterns that match nothing, of those that selected what is here.
+	Unmatched []string `json:"unmatched,omitempty"`
 }
 
 // AllMachines returns every machine, containers after their hosts.

@@ -70,6 +70,7 @@ func listActions(s *cli.Session, service string, all map[string]client.ActionInf
 }
 
 type tasksAPI interface {
+	cli.LeaderAPI
 	ServiceActions(ctx context.Context, service string) (map[string]client.ActionInfo, error)
 	EnqueueActions(ctx context.Context, action string, values map[string]any, units ...string) (
 		operation string, tasks []client.Enqueued, err error)

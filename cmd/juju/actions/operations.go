@@ -23,7 +23,7 @@ func OperationsCommand(s *cli.Session) *cobra.Command {
 		Short:   "List actions and commands run on units and machines",
 		Long: `List the newest operations, each with its tasks: the actions and commands that users have
 run on units and machines. Each filter takes a comma-separated list and selects operations
-with at least one matching task.
+with at least one matching task. SERVICE/leader is the service's leader.
 
 The model settings max-action-results-age and max-action-results-size determine how long
 finished operations are kept.`,
@@ -46,6 +46,10 @@ finished operations are kept.`,
 				return cli.Usagef("--limit must not be negative")
 			}
 			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
+				var err error
+				if q.Units, err = cli.Leaders(cmd.Context(), api, q.Units); err != nil {
+					return err
+				}
 				all, more, err := api.Operations(cmd.Context(), q)
 				if err != nil {
 					return err

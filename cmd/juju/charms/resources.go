@@ -21,7 +21,7 @@ func ResourcesCommand(s *cli.Session) *cobra.Command {
 		Long: `List the resources that a service's charm declares, with the users who uploaded them. A
 revision is the time of the upload, or - for a resource without a file. For a unit, list
 the files that it has fetched. --details shows the revision that each unit has and the one
-that it will get.`,
+that it will get. SERVICE/leader is the service's leader.`,
 		Example: `  juju resources web
   juju resources web --details
   juju resources web/0 --format yaml`,
@@ -31,17 +31,24 @@ that it will get.`,
 			switch {
 			case len(args) == 0:
 				return cli.Usagef("missing application or unit name")
-			case !entity.IsValidUnit(args[0]) && !entity.IsValidService(args[0]):
+			case !cli.IsUnitTarget(args[0]) && !entity.IsValidService(args[0]):
 				return cli.Usagef("%q is neither a service nor a unit", args[0])
 			}
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api ResourcesAPI) error {
-				service, unit := args[0], ""
-				if entity.IsValidUnit(args[0]) {
-					service, unit = entity.UnitService(args[0]), args[0]
+			return cli.WithModel(ctx, s, func(api interface {
+				ResourcesAPI
+				cli.LeaderAPI
+			}) error {
+				service, err := cli.Leading(ctx, api, args[0])
+				if err != nil {
+					return err
+				}
+				unit := ""
+				if entity.IsValidUnit(service) {
+					service, unit = entity.UnitService(service), service
 				}
 				of, err := api.Resources(ctx, service)
 				if err != nil {

@@ -44,12 +44,13 @@ func CheckService(args []string) error {
 	return CheckServices(args)
 }
 
+// CheckUnits checks that there are arguments, and that each is a unit or SERVICE/leader: Leaders names those.
 func CheckUnits(args []string) error {
 	if len(args) == 0 {
 		return Usagef("no units specified")
 	}
 	for _, arg := range args {
-		if !entity.IsValidUnit(arg) {
+		if !IsUnitTarget(arg) {
 			return Usage(entity.InvalidUnit(arg))
 		}
 	}
@@ -241,12 +242,6 @@ func ManyFlag(cmd *cobra.Command, force *bool, what string) {
 func NoPromptFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "no-prompt", false, "do not ask for confirmation")
 	cmd.Flags().Lookup("no-prompt").Hidden = true
-}
-
-// IsUnitTarget reports whether an argument denotes a unit: "store/0" or "store/leader".
-func IsUnitTarget(arg string) bool {
-	service, leader := strings.CutSuffix(arg, "/leader")
-	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
 }
 
 // ParseStorageIDs parses values that each hold storage ids, separated by commas.

@@ -15,7 +15,7 @@ func DestroyUnitCommand(s *cli.Session) *cobra.Command {
 			Short:   "Destroy units",
 			Long: `Destroy units. Each unit leaves its relations, runs its stop hook and is then removed. If
 some of the units cannot be destroyed, the others still are. If a unit gets stuck, destroy
-it again with --lenient or --force.
+it again with --lenient or --force. SERVICE/leader is the service's leader.
 
 Machines are kept after their last unit is removed, unless --destroy-machines is given:
 then a machine that was created by deploy or add-unit is destroyed as soon as nothing is

@@ -21,6 +21,8 @@ func ResolvedCommand(s *cli.Session) *cobra.Command {
 		Long: `Mark units with a failed hook as resolved. The hook runs again, so first fix the cause;
 with --no-retry, the unit skips the hook. If a charm upgrade is pending, the old charm's
 hook runs before the upgrade; to upgrade first, use juju upgrade-charm --force-units.
+SERVICE/leader is the service's leader.
+
 Units retry failed hooks automatically only if the model's automatically-retry-hooks is
 set: see juju help model-config.
 
@@ -44,6 +46,7 @@ which the cloud could not start an instance, with --constraints replacing their 
 }
 
 type resolvedAPI interface {
+	cli.LeaderAPI
 	Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	Resolve(ctx context.Context, retry bool, units ...string) ([]error, error)
 	ResolveAll(ctx context.Context, retry bool) ([]error, error)
@@ -65,7 +68,7 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 			return cli.Usagef("--dry-run is for units")
 		case r.noRetry || r.retry:
 			return cli.Usagef("--retry and --no-retry are for units")
-		case slices.ContainsFunc(args, entity.IsValidUnit):
+		case slices.ContainsFunc(args, cli.IsUnitTarget):
 			return cli.Usagef("cannot resolve units and machines at once")
 		}
 		return r.machines.Run(cmd, args)
@@ -88,8 +91,11 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 }
 
 func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string) error {
+	names, err := cli.Leaders(ctx, api, names)
+	if err != nil {
+		return err
+	}
 	var errs []error
-	var err error
 	m := &entity.ModelStatus{}
 	if !r.noRetry {
 		if m, err = api.Status(ctx); err != nil {

@@ -17,7 +17,8 @@ func ShowUnitCommand(s *cli.Session) *cobra.Command {
 		Use:   "show-unit UNIT...",
 		Short: "Show units with the data in their relations",
 		Long: `Show units: the machine, address, ports and charm of each, and what is set in its
-relations by itself, by the units at the other end and by their service's leader.`,
+relations by itself, by the units at the other end and by their service's leader.
+SERVICE/leader is the service's leader.`,
 		Example: `  juju show-unit web/0
   juju show-unit web/0 web/1 --format json
   juju show-unit web/0 --endpoint store --related-unit db/0`,
@@ -67,27 +68,30 @@ type (
 )
 
 type unitInfoAPI interface {
+	cli.LeaderAPI
 	UnitInfo(ctx context.Context, unit string) (client.UnitInfo, error)
 }
 
 func (u *showUnit) run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return cli.Usagef("no unit specified")
+	if err := cli.CheckUnits(args); err != nil {
+		return err
 	}
-	for _, unit := range args {
-		if !entity.IsValidUnit(unit) {
-			return cli.Usage(entity.InvalidUnit(unit))
-		}
-	}
-	if u.related != "" && !entity.IsValidUnit(u.related) {
+	if u.related != "" && !cli.IsUnitTarget(u.related) {
 		return cli.Usage(entity.InvalidUnit(u.related))
 	}
 	if err := cli.CheckFormat(u.output.Format); err != nil {
 		return err
 	}
 	return cli.WithModel(ctx, u.Session, func(api unitInfoAPI) error {
+		units, err := cli.Leaders(ctx, api, args)
+		if err != nil {
+			return err
+		}
+		if u.related, err = cli.Leading(ctx, api, u.related); err != nil {
+			return err
+		}
 		shown := map[string]shownUnit{}
-		for _, unit := range args {
+		for _, unit := range units {
 			info, err := api.UnitInfo(ctx, unit)
 			if err != nil {
 				return err

@@ -63,6 +63,7 @@ var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL
 
 type debugLogAPI interface {
 	wait.StatusAPI
+	cli.LeaderAPI
 	DebugLog(ctx context.Context, q client.LogQuery, line func(debuglog.Message) error) error
 }
 
@@ -138,6 +139,12 @@ func isLevel(word string) bool {
 }
 
 func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
+	for _, names := range []*[]string{&d.query.IncludeEntity, &d.query.ExcludeEntity} {
+		var err error
+		if *names, err = cli.Leaders(ctx, api, *names); err != nil {
+			return err
+		}
+	}
 	if err := d.noteAbsent(ctx, api); err != nil {
 		return err
 	}

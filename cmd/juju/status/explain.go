@@ -24,7 +24,8 @@ which agent or hook must act, and since when. The reasons for a line are indente
 it. They include failed hooks, agents that are disconnected or unresponsive, workers that
 keep failing, and recent changes that failed. A line that starts with → says what to do.
 
-Without arguments, explain every entity that is waiting for something.`,
+Without arguments, explain every entity that is waiting for something. SERVICE/leader is
+the service's leader.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,
@@ -35,8 +36,15 @@ Without arguments, explain every entity that is waiting for something.`,
 				return err
 			}
 			ctx := cmd.Context()
-			return cli.WithModel(ctx, s, func(api wait.ExplainAPI) error {
-				all, more, err := api.Explain(ctx, args...)
+			return cli.WithModel(ctx, s, func(api interface {
+				wait.ExplainAPI
+				cli.LeaderAPI
+			}) error {
+				names, err := cli.Leaders(ctx, api, args)
+				if err != nil {
+					return err
+				}
+				all, more, err := api.Explain(ctx, names...)
 				if err != nil {
 					return err
 				}

@@ -25,7 +25,9 @@ statuses in total for all its entities, including removed ones.
 
 --type selects the statuses: for a unit, those of its agent (juju-unit), of its charm
 (workload) or both (unit); for a machine, those of its agent (juju-machine), or also those
-from the cloud (machine).`,
+from the cloud (machine).
+
+SERVICE/leader is the service's leader.`,
 		Example: `  juju show-status-log web/0
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
@@ -47,6 +49,7 @@ from the cloud (machine).`,
 }
 
 type statusHistoryAPI interface {
+	cli.LeaderAPI
 	StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) (
 		[]entity.PastStatus, error)
 }
@@ -76,6 +79,9 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx := cmd.Context()
 	return cli.WithModel(ctx, c.Session, func(api statusHistoryAPI) error {
+		if tag.ID, err = cli.Leading(ctx, api, tag.ID); err != nil {
+			return err
+		}
 		past, err := api.StatusHistory(ctx, kind, tag, query)
 		if err != nil {
 			return err
@@ -89,7 +95,7 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 	switch {
 	case len(args) == 0:
 		return tag, kind, cli.Usagef("no unit or machine specified")
-	case entity.IsValidUnit(args[0]):
+	case cli.IsUnitTarget(args[0]):
 		tag, kind = entity.UnitTag(args[0]), entity.HistoryUnit
 	case entity.IsValidMachine(args[0]):
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ func StatusCommand(s *cli.Session) *cobra.Command {
 		Long: `Show the services of a model with their units and machines, and the status of each. With
 PATTERNs, show only what matches one of them. A pattern is the name of a service or unit,
 in which * matches anything; the number of a machine; a status, such as error; "exposed"
-or "not exposed"; a port, such as 80/tcp; or an address.
+or "not exposed"; a port, such as 80/tcp; or an address. SERVICE/leader is the service's
+leader. The exit code is 1 if a PATTERN matches nothing.
 
 For each unit, Workload is the status that its charm reports, and Agent is what juju is
 doing there. (dying) marks entities that are being destroyed.
@@ -112,7 +114,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		}
 		m, err := c.read(ctx, patterns)
 		if err == nil {
-			err = c.show(format, m, options, len(patterns) > 0)
+			err = c.show(format, m, options)
 		}
 		if c.watch > 0 && ctx.Err() != nil {
 			return nil // interrupted
@@ -157,7 +159,10 @@ func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelSt
 	}
 }
 
-func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options, chosen bool) error {
+func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options) error {
+	if len(m.Unmatched) > 0 && c.watch == 0 && statusfmt.IsEmpty(m) {
+		return noMatch(m)
+	}
 	var text bytes.Buffer
 	if c.watch > 0 && c.OutTerminal {
 		fmt.Fprint(c.Stdout.Raw(), "\x1b[H\x1b[2J") // clear the screen
@@ -180,12 +185,19 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	if c.watch > 0 && !c.OutTerminal {
 		fmt.Fprintln(c.Stdout)
 	}
-	if statusfmt.IsEmpty(m) && c.output.Format == "tabular" {
-		if chosen {
-			c.Note("\nNothing in model %q matches.", o.Controller+":"+m.Model.Name)
-		} else {
-			c.Note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
-		}
+	switch {
+	case len(m.Unmatched) > 0 && c.watch > 0: // there may be something later
+		c.Note("\n%v", noMatch(m))
+	case len(m.Unmatched) > 0:
+		return noMatch(m)
+	case statusfmt.IsEmpty(m) && c.output.Format == "tabular":
+		c.Note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
 	}
 	return nil
+}
+
+// noMatch is the error for patterns that match nothing.
+func noMatch(m *entity.ModelStatus) error {
+	return entity.WithHint(entity.Errorf(entity.NotFound, "nothing in model %q matches %s", m.Model.Name, strings.Join(m.Unmatched, ", ")),
+		"To see what is in the model: juju status")
 }

@@ -13,7 +13,7 @@ func AddStorageCommand(s *cli.Session) *cobra.Command {
 		Short: "Add storage to a unit",
 		Long: `Add new storage to a unit, for a store of its charm. Constraints that are not given
 default to those that the service was deployed with, and the count to 1. The unit runs the
-hook STORE-storage-attached for each instance.`,
+hook STORE-storage-attached for each instance. SERVICE/leader is the service's leader.`,
 		Example: `  juju add-storage web/0 cache
   juju add-storage web/0 cache=10G,2
   juju add-storage web/0 cache=rootfs,1G`,
@@ -29,8 +29,12 @@ hook STORE-storage-attached for each instance.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			ctx, unit := cmd.Context(), args[0]
+			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api storageAPI) error {
+				unit, err := cli.Leading(ctx, api, args[0])
+				if err != nil {
+					return err
+				}
 				ids, err := api.AddStorage(ctx, unit, stores)
 				for _, id := range ids {
 					s.Note("added storage %s to %s", id, unit)

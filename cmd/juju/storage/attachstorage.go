@@ -11,7 +11,7 @@ func AttachStorageCommand(s *cli.Session) *cobra.Command {
 		Use:   "attach-storage UNIT STORAGE...",
 		Short: "Attach storage to a unit",
 		Long: `Attach existing, unattached storage, with its data, to a unit. The unit's charm must have
-a store of that name that allows another instance.`,
+a store of that name that allows another instance. SERVICE/leader is the service's leader.`,
 		Example:     `  juju attach-storage store/1 data/0`,
 		Annotations: cli.SeeAlso("storage", "detach-storage", "add-unit", "deploy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,11 +27,15 @@ a store of that name that allows another instance.`,
 			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api storageAPI) error {
-				errs, err := api.AttachStorage(ctx, args[0], ids...)
+				unit, err := cli.Leading(ctx, api, args[0])
 				if err != nil {
 					return err
 				}
-				return eachStorage(s, ids, errs, "attaching %s to "+args[0], "failed to attach %s to "+args[0])
+				errs, err := api.AttachStorage(ctx, unit, ids...)
+				if err != nil {
+					return err
+				}
+				return eachStorage(s, ids, errs, "attaching %s to "+unit, "failed to attach %s to "+unit)
 			})
 		},
 	}

@@ -19,6 +19,7 @@ type ListAPI interface {
 }
 
 type storageAPI interface {
+	cli.LeaderAPI
 	ListAPI
 	ShowStorage(ctx context.Context, ids ...string) ([]entity.StorageStatus, []error, error)
 	AddStorage(ctx context.Context, unit string, stores map[string]entity.StorageConstraints) ([]string, error)

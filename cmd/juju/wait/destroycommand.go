@@ -26,6 +26,7 @@ type DestroyAPI interface {
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)
 	EndAPI
 	StatusAPI
+	cli.LeaderAPI
 	DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)
 	DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.DestroyInfo, error)
 }
@@ -46,6 +47,10 @@ func (d DestroyCommand) For(s *cli.Session) *cobra.Command {
 		}
 		ctx := cmd.Context()
 		return cli.WithModel(ctx, s, func(api DestroyAPI) error {
+			args, err := cli.Leaders(ctx, api, args)
+			if err != nil {
+				return err
+			}
 			awaited := Gone(name, args)
 			waits := awaits.Bound > 0 || how.Strength == entity.Force
 			if waits && (!d.Machines || how.Machines) {

@@ -20,7 +20,7 @@ func WaitForCommand(s *cli.Session) *cobra.Command {
 		Long: `Wait until services, units and machines, or the whole model, have settled: services and
 units are active, or unknown if the charm never sets a status, and no hook is running;
 machines are started. In a name, * matches anything. The word service, unit or machine may
-precede each name.
+precede each name. SERVICE/leader is the unit that leads the service when the wait begins.
 
 --status waits until the services and units have that status instead of active. --gone
 waits until entities that are being destroyed are removed.
@@ -99,7 +99,15 @@ func (w *waitFor) run(ctx context.Context, args []string) error {
 		}
 		u.QueryText = w.query
 	}
-	return cli.WithModel(ctx, w.Session, func(api StatusAPI) error { return Until(ctx, w.Session, api, u, w.timeout) })
+	return cli.WithModel(ctx, w.Session, func(api interface {
+		StatusAPI
+		cli.LeaderAPI
+	}) (err error) {
+		if u.Names, err = cli.Leaders(ctx, api, u.Names); err != nil {
+			return err
+		}
+		return Until(ctx, w.Session, api, u, w.timeout)
+	})
 }
 
 // kindOf returns what a query is about: what the user said, or else what has such a name.
@@ -113,7 +121,7 @@ func kindOf(said query.Kind, names []string) query.Kind {
 		return said
 	case entity.IsValidMachine(names[0]):
 		return query.Machine
-	case entity.IsValidUnit(names[0]):
+	case cli.IsUnitTarget(names[0]):
 		return query.Unit
 	}
 	return query.Application

@@ -16,9 +16,9 @@ var (
 
 // Match removes everything from a status that matches none of the patterns. A pattern is a
 // glob of names of services or units, a machine's id, "exposed", "not exposed", a status,
-// a port or an address. A matching subordinate keeps its principal, and a principal its
+// a port or an address; SERVICE/leader is the service's leader. A matching subordinate keeps its principal, and a principal its
 // subordinates; a machine is kept with its units, and a relation with either of its
-// services. Errors are entity.Invalid.
+// services. s.Unmatched gets the patterns that match nothing. Errors are entity.Invalid.
 func Match(s *entity.ModelStatus, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -27,6 +27,7 @@ func Match(s *entity.ModelStatus, patterns []string) error {
 	if patterns, err = joinNot(patterns); err != nil {
 		return err
 	}
+	s.Unmatched = unmatched(s, patterns)
 	hosts := map[string]bool{}
 	kept := map[string]bool{}
 	var services []entity.ServiceStatus
@@ -100,6 +101,21 @@ func joinNot(patterns []string) ([]string, error) {
 	return all, nil
 }
 
+// unmatched returns the patterns that match nothing in s.
+func unmatched(s *entity.ModelStatus, patterns []string) []string {
+	return slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
+		inUnit := func(u entity.UnitStatus) bool { return unitMatches(u, p) }
+		return slices.ContainsFunc(s.Services, func(svc entity.ServiceStatus) bool {
+			return serviceMatches(svc, p) || slices.ContainsFunc(svc.Units, func(u entity.UnitStatus) bool {
+				return inUnit(u) || slices.ContainsFunc(u.Subordinates, inUnit)
+			})
+		}) ||
+			slices.ContainsFunc(s.Machines, func(m entity.MachineStatus) bool { return machineMatches(m, []string{p}, nil) }) ||
+			slices.ContainsFunc(s.Remotes, func(r entity.RemoteStatus) bool { return glob(p, r.Name) }) ||
+			slices.ContainsFunc(s.Offers, func(o entity.OfferStatus) bool { return glob(p, o.Name) })
+	})
+}
+
 func anyMatches(patterns []string, f func(string) bool) bool { return slices.ContainsFunc(patterns, f) }
 
 func glob(pattern, name string) bool {
@@ -134,7 +150,7 @@ func keepUnit(u entity.UnitStatus, patterns []string, whole bool) (entity.UnitSt
 }
 
 func unitMatches(u entity.UnitStatus, p string) bool {
-	if strings.Contains(p, "/") && glob(p, u.Name) {
+	if strings.Contains(p, "/") && (glob(p, u.Name) || u.Leader && glob(p, entity.UnitService(u.Name)+"/leader")) {
 		return true
 	}
 	if string(u.Workload.Status) == p || string(u.Agent.Status) == p || u.PublicAddress == p || u.Machine == p {
