@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"juju/apiserver/client"
@@ -76,7 +77,10 @@ func (f *fakeModel) Operation(ctx context.Context, id string) (entity.Operation,
 	if id == "999" {
 		return entity.Operation{}, errors.Join(f.note("Operation", id), entity.Errorf(entity.NotFound, "operation %q not found", id))
 	}
-	return entity.Operation{ID: id, Summary: "s", Tasks: f.tasks}, f.note("Operation", id)
+	f.mu.Lock()
+	tasks := slices.Clone(f.tasks)
+	f.mu.Unlock()
+	return entity.Operation{ID: id, Summary: "s", Tasks: tasks}, f.note("Operation", id)
 }
 
 func (f *fakeModel) Operations(ctx context.Context, q client.OperationQuery) ([]entity.Operation, bool, error) {
@@ -88,5 +92,9 @@ func (f *fakeModel) Operations(ctx context.Context, q client.OperationQuery) ([]
 }
 
 func (f *fakeModel) WatchOperation(ctx context.Context, id string) (<-chan struct{}, error) {
-	return make(chan struct{}), f.note("WatchOperation", id)
+	events := make(chan struct{})
+	if f.taskEvents != nil {
+		events = f.taskEvents
+	}
+	return events, f.note("WatchOperation", id)
 }

@@ -147,6 +147,30 @@ func TestCancelTasks(t *testing.T) {
 	u.sees(1, "", "ERROR task \"999\" not found\nTo list unfinished tasks: juju operations --status pending,running\n")
 }
 
+// A unit that does not start its command holds up the others' results for --timeout since the last of them, not for twice
+// as long.
+func TestFrozenUnit(t *testing.T) { synctest.Test(t, testFrozenUnit) }
+
+func testFrozenUnit(t *testing.T) {
+	u := newUser(t)
+	for status, want := range map[entity.TaskStatus]time.Duration{entity.TaskPending: 12 * time.Second, entity.TaskRunning: 20 * time.Second} {
+		u.fake.taskEvents = make(chan struct{}, 1)
+		u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskRunning}, {ID: "3", Receiver: "web/1", Status: status}}
+		begin := time.Now()
+		time.AfterFunc(2*time.Second, func() {
+			u.fake.mu.Lock()
+			u.fake.tasks = []entity.Task{taskOver, u.fake.tasks[1]}
+			u.fake.mu.Unlock()
+			u.fake.taskEvents <- struct{}{}
+		})
+		u.types("exec", "--application", "web", "--timeout", "8s", "--format", "json", "true")
+		if took := time.Since(begin).Round(time.Second); took != want || u.code != 1 ||
+			!strings.HasPrefix(u.err.String(), "ERROR timed out waiting for results from: unit web/1\n") {
+			t.Errorf("with a task %s, it took %v, want %v; exit code %d, said %s", status, took, want, u.code, u.err.String())
+		}
+	}
+}
+
 // As in Juju 3, run runs an action and exec a command. Both wait, and print results by unit.
 func TestRunAndExecOfJuju3(t *testing.T) {
 	t.Parallel()
@@ -264,7 +288,7 @@ func TestRun(t *testing.T) {
 	u.sees(0, "id: \"2\"\nmachine: \"0\"\nstatus: completed\n", "")
 }
 
-// A command that cannot begin, behind a hook that never ends, is waited for as long as --timeout says.
+// A command that cannot begin, behind a hook that never ends, is waited for as long as --timeout says, but ten seconds.
 func TestRunDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +298,7 @@ func TestRunDoesNotWaitForEver(t *testing.T) {
 		u.types("run", "--unit", "web/0", "--timeout", "2s", "x")
 		u.sees(1, "", "ERROR timed out waiting for results from: unit web/0\n"+
 			"The tasks are still running. To see the results later: juju show-operation 1; to cancel a task: juju cancel-task 2\n")
-		if waited := time.Since(began); waited != 2*time.Second+10*time.Second { // and what the agent has to end it
+		if waited := time.Since(began); waited != 10*time.Second { // which an agent has at least
 			t.Errorf("it took %v", waited)
 		}
 		u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "3", Receiver: "web/1", Status: entity.TaskCompleted})

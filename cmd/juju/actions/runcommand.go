@@ -36,7 +36,7 @@ where juju ssh starts, while no hook runs on that machine. --all targets all mac
 With a single target, juju run prints the command's output and exits with its exit code.
 With several targets, or with another format, it prints the results as a list and exits
 with 1 if a command failed. A command that runs longer than --timeout is killed, and one
-that does not start within --timeout is not waited for.
+that does not start within --timeout, and at least 10s, is not waited for.
 
 Options for juju come before the command. An option of juju after the start of the command
 is rejected, as it is ambiguous. Everything after -- belongs to the command.
@@ -211,7 +211,8 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// agentGrace is added to the command's timeout, for the agent to kill the command and report.
+// agentGrace is added to the command's timeout, for the agent to kill the command and report. An agent has at least that
+// long to start a command.
 const agentGrace = 10 * time.Second
 
 // results waits until the command has finished everywhere, and prints the results.
@@ -269,7 +270,7 @@ func (r *runOnUnits) await(ctx context.Context, api tasksAPI, operation string) 
 		return awaitOperation(ctx, r.Session, api, operation, r.wait, unseen)
 	}
 	// Commands on one machine run in sequence, so the timeout restarts with each.
-	return awaitProgress(ctx, r.Session, api, operation, r.timeout+agentGrace)
+	return awaitProgress(ctx, r.Session, api, operation, r.timeout)
 }
 
 // single prints the output of the only task, and returns its exit code, or as in Juju 3 that it failed.

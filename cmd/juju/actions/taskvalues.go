@@ -132,19 +132,29 @@ func followLogs(s *cli.Session) func(entity.Operation) {
 }
 
 // awaitProgress waits until an operation has finished, or until none of its tasks has started or finished within
-// timeout.
+// timeout: since the last that has, not since the wait began again. While a task runs, its agent has agentGrace more.
 func awaitProgress(
 	ctx context.Context, s *cli.Session, api tasksAPI, id string, timeout time.Duration,
-) (o entity.Operation, err error) {
-	if o, err = api.Operation(ctx, id); err != nil {
-		return o, err
-	}
-	for {
-		before := o
-		if o, err = awaitOperation(ctx, s, api, id, timeout, unseen); !errors.Is(err, errStillRunning) || sameStatuses(before, o) {
-			return o, err
+) (entity.Operation, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(timeout+agentGrace, func() { cancel(errStillRunning) })
+	defer timer.Stop()
+	var last entity.Operation
+	return awaitOperation(ctx, s, api, id, 0, func(now entity.Operation) {
+		if !sameStatuses(last, now) {
+			timer.Reset(boundOf(now, timeout))
+			last = now
 		}
+	})
+}
+
+// boundOf returns how long to wait for the next task of an operation to start or finish.
+func boundOf(o entity.Operation, timeout time.Duration) time.Duration {
+	running := func(t entity.Task) bool { return t.Status == entity.TaskRunning || t.Status == entity.TaskAborting }
+	if slices.ContainsFunc(o.Tasks, running) {
+		return timeout + agentGrace
 	}
+	return max(timeout, agentGrace)
 }
 
 // sameStatuses reports whether the statuses of all tasks are unchanged.
