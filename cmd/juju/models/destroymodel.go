@@ -287,6 +287,7 @@ type obstacles struct {
 	model    string // CONTROLLER:OWNER/MODEL
 	api      obstaclesAPI
 	reported map[string]bool
+	offered  bool // what can be done about failed hooks
 }
 
 type obstaclesAPI interface {
@@ -313,15 +314,35 @@ func (o *obstacles) note(ctx context.Context) {
 		o.close()
 		return
 	}
+	var failed []string
 	for _, e := range all {
 		for _, r := range wait.CausesOf(e) {
 			if r.By != entity.ByUser || r.Hint == "" || o.reported[r.Of+r.Text] {
 				continue
 			}
 			o.reported[r.Of+r.Text] = true
+			if tag, err := entity.ParseTag(r.Of); err == nil && tag.Kind == entity.KindUnit {
+				failed = append(failed, r.Text)
+				continue
+			}
 			o.destroyModel.Note("Waiting for a user: %s\n  → %s", display.Line(r.Text), display.Line(r.Hint))
 		}
 	}
+	o.noteFailed(failed)
+}
+
+// noteFailed reports units with failed hooks, and once for all of them what the user can do.
+func (o *obstacles) noteFailed(units []string) {
+	for _, text := range units {
+		o.destroyModel.Note("Waiting for a user: %s", display.Line(text))
+	}
+	if len(units) == 0 || o.offered {
+		return
+	}
+	o.offered = true
+	o.destroyModel.Note("  → run the hook of a unit again: juju resolved -m %s UNIT; skip it: juju resolved -m %[1]s --no-retry UNIT; in the "+
+		"whole model, skip every hook that fails: juju destroy-model --lenient %[1]s; run no hook at all, and leave behind what stop "+
+		"would remove: juju destroy-model --force %[1]s", o.model)
 }
 
 func (o *obstacles) close() {
