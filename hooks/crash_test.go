@@ -195,8 +195,9 @@ func TestFinishedHookKeepsItsChildren(t *testing.T) {
 	awaitGone(t, p)
 }
 
-// The hook of an agent that is killed is gone, with all of its processes, before another unit's hook runs on the machine:
-// whether that one waits already or comes later, and whether or not the first unit has a new agent.
+// The hook of an agent that is killed is gone, with all of its processes, before other units' hooks run on the machine:
+// whether those wait already or come later, and whether or not the first unit has a new agent. A killed hook leaves its unit
+// in error, so there is one for each kill; the others are counted, if the killed hook had begun.
 func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 	verify.Only(t, "kills real processes")
 	t.Parallel()
@@ -207,17 +208,23 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 	case testing.Short():
 		rounds = 20
 	}
-	// All processes of the first hook hold a lock, which the second needs.
+	// All processes of the first hook hold a lock, which the others need.
 	first := newRig(t, map[string]string{"start": `
 		exec 9> busy; flock 9
 		[ -e stubborn ] && (trap '' TERM; exec 8<> never; read line <&8) &
 		echo in > events
 		while :; do sleep 1000; done`})
-	second := newRig(t, map[string]string{"start": "flock -n " + filepath.Join(first.params.CharmDir, "busy") + " true"})
-	second.params.LockPath = first.params.LockPath
-	second.open()
+	var others []*rig
+	for range 2 {
+		other := newRig(t, map[string]string{"start": "flock -n " + filepath.Join(first.params.CharmDir, "busy") + " echo in >> ran"})
+		other.params.LockPath = first.params.LockPath
+		other.open()
+		others = append(others, other)
+	}
 	events := newFIFO(t, filepath.Join(first.params.CharmDir, "events"))
 	newFIFO(t, filepath.Join(first.params.CharmDir, "never"))
+	type situation struct{ waits, again bool } // the others wait already; the first unit has a new agent
+	after := map[situation]int{}               // hooks that have run after a killed one
 	for round := range rounds {
 		stubborn := filepath.Join(first.params.CharmDir, "stubborn")
 		os.Remove(stubborn)
@@ -227,37 +234,71 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 			}
 		}
 		agent, p := startAgent(t, first, "")
-		if round%5 != 1 { // else the hook may not have begun
+		begun := round%5 != 1
+		if begun { // else the hook may not have begun
 			events.next()
 		}
-		results := make(chan error, 2)
-		other := func() {
-			_, err := second.run(Info{Kind: Start})
-			results <- err
+		results, queued := make(chan error, len(others)+1), make(chan struct{}, len(others))
+		run := func() {
+			for _, other := range others {
+				go func() { results <- other.queue(queued) }()
+			}
 		}
-		waits := round%2 == 0
-		if waits {
-			go other()
+		now := situation{waits: round%2 == 0, again: round%3 > 0}
+		if now.waits {
+			run()
+		}
+		if now.waits && round%10 < 4 { // it takes sayAfter to know that they wait
+			for range others {
+				<-queued
+			}
 		}
 		kill(t, agent)
-		if round%3 > 0 {
+		if now.again {
 			go func() { results <- EndInterrupted(p) }()
 		} else {
 			results <- nil
 		}
-		if round%10 == 5 && round%3 > 0 { // the hook is asked to end, and only its child is left
+		if round%10 == 5 && now.again { // the hook is asked to end, and only its child is left
 			awaitEnd(t, p.PID)
 		}
-		if !waits {
-			go other()
+		if !now.waits {
+			run()
 		}
 		for range cap(results) {
 			if err := <-results; err != nil {
-				t.Fatalf("round %d: %v\n%s", round, err, strings.Join(second.log.take(), "\n"))
+				t.Fatalf("round %d: %v\n%s%s", round, err, strings.Join(others[0].log.take(), "\n"), strings.Join(others[1].log.take(), "\n"))
 			}
 		}
 		if left := processes(p.PID); len(left) > 0 {
 			t.Fatalf("round %d: left running: %v", round, left)
 		}
+		for _, other := range others {
+			if ran := other.read("ran"); strings.Count(ran, "in\n") != round+1 {
+				t.Fatalf("round %d: the other unit has run %q", round, ran)
+			}
+			if begun {
+				after[now]++
+			}
+		}
 	}
+	t.Logf("%d kills; hooks after those of a hook that had begun: %v", rounds, after)
+	for _, each := range []situation{{true, true}, {true, false}, {false, true}, {false, false}} {
+		if after[each] < rounds/5 {
+			t.Errorf("with %+v, only %d hooks have run after %d kills", each, after[each], rounds)
+		}
+	}
+}
+
+// queue runs a start hook, and says when it waits for the machine's lock.
+func (r *rig) queue(queued chan<- struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	params := testParams(Info{Kind: Start})
+	params.Waiting = func(context.Context, string) { queued <- struct{}{} }
+	hctx, err := NewContext(r.backend, params)
+	if err != nil {
+		return err
+	}
+	return r.runner.Run(ctx, hctx, r.record)
 }
