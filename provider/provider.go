@@ -129,6 +129,10 @@ func CheckSeries(series string, have []string, place string) error {
 	return entity.Errorf(entity.Invalid, "series %q is not available: %s has %s", series, place, strings.Join(have, ", "))
 }
 
+// AgentMem is the least memory of a machine with an agent, in MiB. With 48 the agent of a container was seen to start; with
+// 10 the container exits immediately.
+const AgentMem = 64
+
 // CheckHardware returns an Invalid error if have does not meet the constraints. Unknown properties
 // meet them. place describes the hardware, as in "this host".
 func CheckHardware(cons constraints.Value, have Hardware, place string) error {

@@ -99,7 +99,7 @@ func (w warnings) log(c *Caller) warnings {
 	return w
 }
 
-// ignored warns of constraints that the cloud accepts but ignores.
+// ignored warns of constraints that the cloud accepts but ignores, and of those that it can't keep.
 func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constraints constraints.Value) error {
 	rules, err := cloud.ConstraintRules(ctx)
 	if err != nil {
@@ -108,6 +108,9 @@ func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constrai
 	keys, err := rules.Check(constraints)
 	if err == nil && len(keys) > 0 {
 		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.cloudName())
+	}
+	for _, small := range rules.TooSmall(constraints) {
+		w.add("constraint %s has no effect: an agent alone needs more, and cloud %q does not limit its machines", small, c.cloudName())
 	}
 	return err
 }

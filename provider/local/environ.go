@@ -197,7 +197,7 @@ func (e *environ) Series(context.Context) ([]string, error) {
 }
 
 // ConstraintRules implements provider.Environ. PrecheckInstance compares architecture, cores, memory
-// and disk with the host's; other constraints are ignored.
+// and disk with the host's, and limits none of them; other constraints are ignored.
 func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 	rules := constraints.DefaultRules()
 	rules.Values = map[string][]string{constraints.Arch: {provider.HostArch()}}
@@ -207,6 +207,7 @@ func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 		constraints.RootDiskSource, constraints.Tags,
 		constraints.VirtType, constraints.Zones,
 	}
+	rules.Needs = map[string]uint64{constraints.Mem: provider.AgentMem}
 	return rules, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"juju/doc/verify"
 	"juju/provider"
 	"juju/provider/providertest"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -362,5 +363,20 @@ func TestDirectoryOfAnother(t *testing.T) {
 	config.Controller = ""
 	if _, err := New(config); !errors.Is(err, entity.Invalid) {
 		t.Errorf("got error %v for no controller", err)
+	}
+}
+
+// Memory that no agent could do with is not a limit here, so the user is told.
+func TestTooLittleMemory(t *testing.T) {
+	t.Parallel()
+	rules, err := (&environ{}).ConstraintRules(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"mem=10M": 1, "mem=2G cores=1": 0} {
+		cons, err := constraints.Parse(text)
+		if small := rules.TooSmall(cons); err != nil || len(small) != want {
+			t.Errorf("of %s, too small is %q (%v)", text, small, err)
+		}
 	}
 }

@@ -123,17 +123,13 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 	return all, nil
 }
 
-// minMem is the minimum memory of a container in MiB. With 48 the agent was seen to start; with 10 the
-// container exits immediately.
-const minMem = 64
-
 // livable returns an Invalid error if the constraints leave an agent's container too little memory.
 func livable(cons constraints.Value) error {
-	if n := cons.Number(constraints.Mem); n == 0 || n >= minMem {
+	if n := cons.Number(constraints.Mem); n == 0 || n >= provider.AgentMem {
 		return nil
 	}
 	return entity.WithHint(entity.Errorf(entity.Invalid, "constraint mem=%s cannot be met: a container with an agent needs "+
-		"at least %dM", cons.Shown(constraints.Mem), minMem), "Demand more, or leave the constraint out.")
+		"at least %dM", cons.Shown(constraints.Mem), provider.AgentMem), "Demand more, or leave the constraint out.")
 }
 
 // candidates returns the cluster members that can host an instance, or a single "" if there is no

@@ -168,6 +168,9 @@ type Rules struct {
 	Unsupported []string
 	// Values lists, for some keys, the only values allowed.
 	Values map[string][]string
+	// Needs is, for keys that the cloud compares with the host and does not limit, what an agent alone needs, in the unit
+	// of Number. Less causes a warning: no machine is that small.
+	Needs map[string]uint64
 }
 
 // DefaultRules returns the rules for clouds without special rules: an instance type determines everything it
@@ -199,6 +202,16 @@ func (r Rules) Check(c Value) (unsupported []string, err error) {
 		}
 	}
 	return unsupported, nil
+}
+
+// TooSmall returns the constraints that are below what an agent needs, as users write them.
+func (r Rules) TooSmall(c Value) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(r.Needs)) {
+		if n := c.Number(key); n > 0 && n < r.Needs[key] {
+			all = append(all, key+"="+c.Shown(key))
+		}
+	}
+	return all
 }
 
 // Merge merges service's constraints over the model's. Every key of service wins, even without a value. Keys

@@ -191,6 +191,12 @@ func TestConstraintRules(t *testing.T) {
 			t.Errorf("%q: got error %v, want %q", test.in, err, test.err)
 		}
 	}
+	rules.Needs = map[string]uint64{Mem: 64}
+	for in, want := range map[string]string{"mem=10M": "mem=10M", "mem=0.05G": "mem=52M", "mem=64M": "", "mem=": "", "mem=0": "", "cores=1": ""} {
+		if got := strings.Join(rules.TooSmall(parse(t, in)), " "); got != want {
+			t.Errorf("of %q, too small is %q, want %q", in, got, want)
+		}
+	}
 	if _, err := DefaultRules().Check(parse(t, "instance-type=big cores=2")); err == nil {
 		t.Error("instance-type with cores was accepted")
 	}
