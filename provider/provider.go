@@ -129,6 +129,16 @@ func CheckSeries(series string, have []string, place string) error {
 	return entity.Errorf(entity.Invalid, "series %q is not available: %s has %s", series, place, strings.Join(have, ", "))
 }
 
+// Machines says what a cloud's instances are, which decides what the controller gives their agents.
+type Machines struct {
+	// ShareHost means that they are processes of the controller's host, with its files, programs and users: their hooks
+	// share one lock, and nothing is installed outside their directories.
+	ShareHost bool
+	// OwnHost means that each has an operating system of its own: it downloads the agent binaries, its agents run as root,
+	// and Juju manages a user to log in as.
+	OwnHost bool
+}
+
 // AgentMem is the least memory of a machine with an agent, in MiB. With 48 the agent of a container was seen to start; with
 // 10 the container exits immediately.
 const AgentMem = 64

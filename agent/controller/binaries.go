@@ -26,7 +26,7 @@ const archiveName = "agents.tar.gz"
 func (c *running) packBinaries() error {
 	if own := binaries.Own(); own != "" && c.archive(own) != "" {
 		c.binaries = &facades.Binaries{Path: c.archive(own), SHA256: own}
-	} else if c.conf.Cloud == lxdCloud {
+	} else if c.conf.machines().OwnHost {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
 		if err != nil {
@@ -96,8 +96,8 @@ func (c *running) sweepStored(wanted []string) error {
 	return c.ctrl.SweepBinaries(wanted...)
 }
 
-// hasTools reports whether the controller's machines download agent binaries. Those of the local cloud share its host.
-func (c *running) hasTools() bool { return c.conf.Cloud == lxdCloud && c.binaries != nil }
+// hasTools reports whether the controller's machines download agent binaries. Others share its host.
+func (c *running) hasTools() bool { return c.conf.machines().OwnHost && c.binaries != nil }
 
 // tools returns the location of the agent binaries for a model's new machines. They get the version that the
 // model's agents run, so that an upgrade of the controller does not affect models that are not upgraded yet.

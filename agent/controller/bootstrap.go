@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"juju/apiserver"
+	"juju/provider"
 	"juju/provider/local"
 	"juju/provider/lxd"
 	"juju/state"
@@ -116,6 +117,11 @@ const (
 	localCloud = "local"
 	lxdCloud   = "lxd"
 )
+
+// machinesOf says what the instances of each cloud are.
+var machinesOf = map[string]provider.Machines{localCloud: local.Machines, lxdCloud: lxd.Machines}
+
+func (c config) machines() provider.Machines { return machinesOf[c.Cloud] }
 
 // checkCloud returns an error if a controller of the cloud can't run on this host.
 func checkCloud(p BootstrapParams, o Options) error {

@@ -111,13 +111,13 @@ func (c config) cloudSpec() entity.CloudSpec {
 }
 
 // complete chooses where a controller that bootstrap did not start listens, and makes its certificate. host is the
-// address of its machine on the cloud local, where machines share the host's addresses.
+// address of its machine on a cloud whose machines share the host.
 func (c *config) complete(host string) error {
 	if c.Address != "" {
 		return nil
 	}
 	hosts := []string{host}
-	if c.Cloud != localCloud {
+	if !c.machines().ShareHost {
 		var err error
 		if hosts, err = ownHosts(); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (s *restorer) separate(ctx context.Context, ctrl *controller.Controller, ow
 		if m.ID() != home.ID() {
 			others = append(others, m.ID())
 		}
-		if s.conf.Cloud == localCloud && m.IsManager() && m.InstanceID() != "" {
+		if s.conf.machines().ShareHost && m.IsManager() && m.InstanceID() != "" {
 			node := agent.Dir(local.MachineDir(s.dir, s.conf.Model, m.InstanceID()), entity.MachineTag(m.ID()))
 			if err := process.End(ctx, node, fenced, fenceGrace); err != nil {
 				return err

@@ -45,6 +45,9 @@ func (i instance) configPath(dir string) string {
 	return filepath.Join(dir, AgentConfigName)
 }
 
+// Machines is what the instances are.
+var Machines = provider.Machines{ShareHost: true}
+
 // Config configures a Cloud.
 type Config struct {
 	Dir          string        // the controller's directory; created if missing

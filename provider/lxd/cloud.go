@@ -17,6 +17,9 @@ import (
 
 var logger = loggo.GetLogger("juju.provider.lxd")
 
+// Machines is what the instances are.
+var Machines = provider.Machines{OwnHost: true}
+
 // Config configures a Cloud. Users write it as YAML or JSON.
 type Config struct {
 	// Endpoint is the path of LXD's unix socket, or "https://HOST:PORT"; "" for the socket of this host.
