@@ -147,6 +147,8 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return resources.Uses(st.db, doc.Arg) })
 	case modeldb.CleanupAddresses:
 		err = st.republish(ctx, doc.Arg)
+	case modeldb.CleanupPeers:
+		err = st.addPeers(ctx, doc.Arg)
 	case modeldb.CleanupStorage:
 		err = st.cleanupStorage(ctx, doc.Arg, d)
 	case modeldb.CleanupLease:

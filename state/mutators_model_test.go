@@ -60,6 +60,9 @@ func adds(metadata string, files ...string) func(*scene) {
 	return func(s *scene) { statetest.Charm(s.T, s.st, metadata, files...) }
 }
 
+// otherPeers is a charm like riak whose peer relation has another interface.
+const otherPeers = `{name: riak, summary: s, description: d, provides: {endpoint: {interface: http}}, peers: {ring: {interface: talk}}}`
+
 // upgrades changes the charm of a service, and a setting with it.
 func upgrades(url string, config map[string]any) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error {
@@ -172,6 +175,7 @@ var serviceMutators = []mutator{
 		adds(statetest.MySQL, "config.yaml", settable)),
 	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
 		adds(twoPeers)),
+	on("Service.SetCharm", "with other peers", theService("riak"), upgrades("local:jammy/riak-1", nil), adds(otherPeers)),
 	on("Service.SetCharm", "in batches", theService("mysql"), rollsOut, adds(statetest.MySQL, "config.yaml", settable)),
 	on("Service.SetCharm", "in place of a rollout that has stopped", theService("mysql"), upgrades("local:jammy/mysql-2", nil),
 		stopped, adds(statetest.MySQL, "config.yaml", settable)),

@@ -210,6 +210,9 @@ var modelMutators = []mutator{
 				s.ok(s.unit(name).LeaveScope(s.ctx, web))
 			}
 		})),
+	logging(onModel("Cleaner.Cleanup", "peers of another charm", cleanup, adds(otherPeers), func(s *scene) {
+		s.ok(upgrades("local:jammy/riak-1", nil)(s, s.service("riak")))
+	})),
 	logging(onModel("Cleaner.Cleanup", "the lease of a service", cleanup, leads("riak/0"), destroysUnit("riak/0", plain),
 		destroysService("riak", plain))),
 	logging(onModel("Cleaner.Cleanup", "a unit by force", cleanup, destroysUnit("mysql/0", atLast))),

@@ -193,7 +193,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(modeldb.EndpointsOf(e.Service, ch.Meta), e.IsLike) {
+		if !slices.ContainsFunc(modeldb.EndpointsOf(e.Service, ch.Meta), e.ImplementedBy) {
 			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
 		o.Assert(modeldb.ServicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
@@ -251,7 +251,7 @@ func (st *State) containerRelations(service, other string) ([]*Relation, error) 
 
 // Destroy sets the relation Dying if units are in its scope, and removes it otherwise. If it is already Dying, a
 // stronger destruction raises its strength. The error is entity.Invalid for an Alive peer relation, which ends with its
-// service or with the upgrade that added it, when that is reverted.
+// service or with an upgrade to a charm that does not have it.
 func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 	if r.isPeer() && r.doc.Life == entity.Alive {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
@@ -307,6 +307,9 @@ func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
 		o.Cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
+		if r.isPeer() {
+			err = r.addPeersLater(o)
+		}
 	} else {
 		for _, e := range r.doc.Endpoints {
 			o.Update(modeldb.EndpointsC, modeldb.EndpointID(e.Service, r.doc.Key), modeltxn.Exists,
@@ -316,5 +319,5 @@ func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, er
 	if r.doc.IsContainer() && t.begins() {
 		o.addCleanup(modeldb.CleanupOrphans, r.doc.Key, t.destruction)
 	}
-	return nil, nil
+	return nil, err
 }

@@ -16,7 +16,6 @@ import (
 	"juju/state/internal/networks"
 	"juju/state/internal/resources"
 	"juju/state/internal/rollout"
-	"juju/state/lifecycle"
 )
 
 // SetCharmParams specify a service's new charm, and how its units are upgraded to it.
@@ -47,8 +46,9 @@ type Upgraded struct {
 	Unbound []string
 }
 
-// SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations that only the new charm has
-// are added, unless the service is Dying: then the charm is to fix failed hooks. The error is entity.Invalid if the new
+// SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations that the new charm does not have
+// are removed, once the units have run their last hooks, and those that only it has are added, unless the service is Dying:
+// then the charm is to fix failed hooks. The error is entity.Invalid if the new
 // charm can't replace the old one, for example because it lacks an endpoint that is in use.
 func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (Upgraded, error) {
 	var err error
@@ -128,7 +128,7 @@ func (s *Service) AdvanceRollout(ctx context.Context, lost func(unit string) boo
 }
 
 func (s *Service) charmChange(p SetCharmParams) *charmChange {
-	return &charmChange{SetCharmParams: p, Service: s, peers: map[string]modeldb.Relation{},
+	return &charmChange{SetCharmParams: p, Service: s, peers: newPeers{},
 		begun: s.st.begin(entity.Destruction{})}
 }
 
@@ -137,10 +137,10 @@ type charmChange struct {
 	SetCharmParams
 	*Service
 	charm *charm.Charm
-	peers map[string]modeldb.Relation // new relations by endpoint; created once
+	peers newPeers
 
 	reverts bool        // back to the former charm of a rollout
-	begun   destruction // of peer relations that the former charm does not have
+	begun   destruction // of peer relations that the charm does not have
 
 	settings       []modeldb.Setting // changed with a rollout
 	left           Upgraded
@@ -335,60 +335,6 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 		}
 	}
 	return o.ChangeSettings(doc, changes)
-}
-
-// relationOps rejects a charm that lacks an endpoint in use, asserts that no relation is added meanwhile, and adds the
-// peer relations that only the new charm has, unless the service is Dying.
-func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
-	relations, err := c.st.relationsOf(c.doc.Name)
-	if err != nil {
-		return err
-	}
-	ends := modeldb.EndpointsOf(c.doc.Name, c.charm.Meta)
-	related := map[string]bool{}
-	for _, r := range relations {
-		end, err := r.doc.Endpoint(c.doc.Name)
-		if err != nil {
-			return err
-		}
-		if r.isPeer() && r.doc.Life != entity.Alive && c.doc.Life == entity.Alive {
-			return entity.WithHint(entity.Errorf(entity.InUse, "relation %q of the reverted upgrade is still being removed", r.doc.Key),
-				"To see why: juju explain relation %d; to finish without its agents: juju destroy-relation --force %[1]d", r.doc.ID)
-		}
-		if !slices.ContainsFunc(ends, end.IsLike) {
-			if c.reverts && r.isPeer() { // it was added with the charm that is given up
-				if err := o.moveOps(ctx, r, lifecycle.ToDestroy, lifecycle.User, c.begun); err != nil {
-					return err
-				}
-				continue
-			}
-			err := entity.Errorf(entity.Invalid, "would break relation %q", r.doc.Key)
-			if r.isPeer() {
-				return entity.WithHint(err, "The charm has no such peers; deploy it as another service.")
-			}
-			return entity.WithHint(err, "The charm has no endpoint like %s. To remove the relation first: "+
-				"juju destroy-relation %s", end.Name, r.doc.Key)
-		}
-		related[end.Name] = true
-	}
-	o.Expect(modeldb.ServiceKey(c.doc.Name), "relations", len(relations))
-	if c.doc.Life != entity.Alive {
-		return nil
-	}
-	for _, end := range ends {
-		if end.Role != string(charm.RolePeer) || related[end.Name] {
-			continue
-		}
-		if _, made := c.peers[end.Name]; !made {
-			id, err := c.st.db.Next(ctx, modeldb.RelationSequence, 1)
-			if err != nil {
-				return err
-			}
-			c.peers[end.Name] = c.st.newRelation(id, end)
-		}
-		c.st.addRelationOps(o, c.peers[end.Name])
-	}
-	return nil
 }
 
 // offerOps rejects a charm that lacks an endpoint that is offered, and asserts that no other offer is added meanwhile.

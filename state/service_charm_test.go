@@ -99,8 +99,6 @@ func TestSetCharmAddsPeerRelations(t *testing.T) {
 			t.Errorf("relation %s is %s", end, r.Life())
 		}
 	}
-	_, err = w.upgrade("riak", statetest.Riak, "{}", state.SetCharmParams{})
-	w.refused(err, entity.Invalid, `would break relation "riak:gossip"`)
 	w.checkClean()
 }
 

@@ -103,9 +103,12 @@ type Endpoint struct {
 // String returns the users' notation, such as "mysql:server".
 func (e Endpoint) String() string { return e.Service + ":" + e.Name }
 
-// IsLike reports whether two endpoints are equal except for their scope, which a relation
-// may take from the other end.
-func (e Endpoint) IsLike(o Endpoint) bool {
+// ImplementedBy reports whether an endpoint of a charm implements the endpoint of a relation: they are equal except for
+// their scope, which a relation may take from the other end. A relation of global scope is not one of container scope.
+func (e Endpoint) ImplementedBy(o Endpoint) bool {
+	if e.Scope != o.Scope && o.Scope == string(charm.ScopeContainer) {
+		return false
+	}
 	o.Scope = e.Scope
 	return e == o
 }

@@ -287,6 +287,10 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	case alive && local.Boot != "" && local.Boot != remote.Boot:
 		return run(hooks.Start) // the machine has restarted
 	case alive && local.Charm != unit.ServiceCharmURL:
+		// The new charm may lack the peers, and so the hooks with which the old one leaves them.
+		if rel, ok := endingPeers(local, remote); ok {
+			return nextInLeaving(local.Relations[rel.ID], rel), true
+		}
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
 	case alive && local.Resources != unit.ResourcesVersion:
 		return withResources(hooks.UpgradeCharm)
@@ -294,6 +298,16 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 		return run(hooks.ConfigChanged)
 	}
 	return Op{}, false
+}
+
+// endingPeers returns a peer relation that is being removed and that the unit has not left.
+func endingPeers(local localstate.State, remote Remote) (Relation, bool) {
+	for _, rel := range remote.Relations {
+		if _, known := local.Relations[rel.ID]; rel.Role == "peer" && rel.Life != entity.Alive && (rel.InScope || known) {
+			return rel, true
+		}
+	}
+	return Relation{}, false
 }
 
 // departing returns the departing unit of a relation-departed hook: the unit itself if it or its service is not
