@@ -113,7 +113,7 @@ func (s *sim) grow() *simAction {
 		return s.addUnits(svc, 1+s.rnd.IntN(2), s.placement())
 	case n < 17:
 		pair := s.rnd.IntN(len(simRelations))
-		for i := 0; i < 8 && s.model.MayRelate(relationOf(pair)) != nil; i++ {
+		for i := 0; i < 8 && s.mayRelate(pair) != nil; i++ {
 			pair = s.rnd.IntN(len(simRelations))
 		}
 		return s.relate(pair)
@@ -195,12 +195,13 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	if n == 0 {
 		placement = nil
 	}
-	stores := s.someStores(name)
-	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v --storage %v", name, n, placement, stores), by: "user",
+	all := s.revisions[name]
+	charm, stores := one(s, []*simulationtest.Charm{all[0], all[0], all[len(all)-1], one(s, all)}), s.someStores(name)
+	return &simAction{what: fmt.Sprintf("deploy %s as %s -n %d --to %v --storage %v", charm.URL, name, n, placement, stores), by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid, entity.NotSupported},
 		run: func() error {
-			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.revisions[name][0].URL, Units: n,
-				Placement: placement, Storage: stores})
+			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: charm.URL, Units: n, Placement: placement,
+				Storage: stores})
 			return err
 		},
 		expect: func(error) (simulationtest.Answer, error) {
@@ -212,13 +213,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 					return why, nil
 				}
 			}
-			peer, key := -1, name+":ring"
-			if name == "ring" {
-				if r := s.shadow.docs["relations"][key]; r != nil {
-					peer = r.Number
-				}
-			}
-			s.model.AddService(name, isSubordinate(name), s.revisions[name][0], peer, key)
+			s.model.AddService(name, isSubordinate(name), charm)
 			s.gives[name] = stores
 			var units []string
 			for unit, u := range s.shadow.docs["units"] {
@@ -342,6 +337,11 @@ func relationOf(i int) (a, b, key string) {
 	return a, b, p.a + " " + p.b
 }
 
+func (s *sim) mayRelate(i int) simulationtest.Answer {
+	a, b, key := relationOf(i)
+	return s.model.MayRelate(a, b, key, simRelations[i].container)
+}
+
 func (s *sim) relate(i int) *simAction {
 	p := simRelations[i]
 	a, b, key := relationOf(i)
@@ -359,7 +359,7 @@ func (s *sim) relate(i int) *simAction {
 			return err
 		},
 		expect: func(error) (simulationtest.Answer, error) {
-			if why := s.model.MayRelate(a, b, key); why != nil {
+			if why := s.mayRelate(i); why != nil {
 				return why, nil
 			}
 			s.model.Relate(id, key, a, b, p.container)

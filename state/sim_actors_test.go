@@ -27,7 +27,7 @@ func (s *sim) adopt() {
 		}
 	}
 	if s.model != nil {
-		m.Barred, m.Rolled = s.model.Barred, s.model.Rolled
+		m.Barred, m.Happened = s.model.Barred, s.model.Happened
 	}
 	for key := range s.history.gone {
 		m.Use(key)
@@ -79,7 +79,7 @@ func (s *sim) adopt() {
 	}
 	for key, d := range s.shadow.docs["relations"] {
 		r := &simulationtest.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulationtest.Unit]bool{},
-			Offer: m.Offers[d.Offer], Suspended: d.Suspended}
+			Offer: m.Offers[d.Offer], Suspended: d.Suspended, Interface: d.peers()}
 		if r.Offer != nil {
 			r.Offer.Relations[r] = true
 		}
@@ -127,7 +127,7 @@ func (s *sim) adopt() {
 		m.Tasks[id] = &simulationtest.Task{ID: id, Operation: d.Operation, Unit: d.Unit,
 			Status: entity.TaskStatus(d.Status), Completed: d.Completed}
 	}
-	m.Given = s.given
+	m.Given, m.Peer = s.given, s.peer
 	for _, u := range m.Units {
 		if a := s.agents[unitTag(u)]; a != nil {
 			a.failed = u.Erred
@@ -188,7 +188,7 @@ func (s *sim) burst(actors, each int) error {
 	if _, err := s.shadow.readAll(s.st); err != nil {
 		return err
 	}
-	found := s.shadow.check()
+	found := append(s.shadow.check(), s.lackingPeers()...)
 	for _, w := range s.history.check(s.shadow) {
 		if !isReused(w) { // a name might have been removed and reused
 			found = append(found, w)

@@ -67,6 +67,8 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 		return nil, nil
 	case agent.failed && info.Resolved != entity.ResolvedNone:
 		return s.goOn(u), nil
+	case info.CharmURL != info.ServiceCharmURL && !agent.failed && info.Life == entity.Alive && s.oldPeers(relations) != nil:
+		return s.leave(u, s.oldPeers(relations)), nil // with the hooks of the old charm
 	case info.CharmURL != info.ServiceCharmURL && (!agent.failed || info.ForceCharm) && (s.calm || s.rnd.IntN(3) > 0):
 		return s.runCharm(u), nil
 	case u.Busy || u.Maintained:
@@ -114,6 +116,16 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 		return nil, nil
 	}
 	return s.unitDead(u), nil
+}
+
+// oldPeers returns a peer relation that a unit is in and that is ending, if any.
+func (s *sim) oldPeers(relations []entity.RelationInfo) *simulationtest.Relation {
+	for _, r := range relations {
+		if r.InScope && r.Role == "peer" && r.Life == entity.Dying {
+			return s.model.Relations[r.ID]
+		}
+	}
+	return nil
 }
 
 // waitsForOld reports whether a principal cannot enter a relation yet because

@@ -33,8 +33,8 @@ func newRowCounts() *rowCounts {
 	for _, r := range lifecycle.Refs {
 		c.rows[refRow(r)] = 0
 	}
-	for _, event := range simulationtest.RolloutEvents {
-		c.rows[rolloutRow(event)] = 0
+	for _, event := range simulationtest.UpgradeEvents() { // the lifecycle tables don't have these
+		c.rows[event] = 0
 	}
 	return c
 }
@@ -78,19 +78,16 @@ func (c *rowCounts) lowest(n int) (rows []string) {
 	return rows
 }
 
-// rolloutRow is the row of what happens to an upgrade in batches; the lifecycle tables don't have it.
-func rolloutRow(event string) string { return "a rollout " + event }
-
 // follow counts what happens in a model.
 func (c *rowCounts) follow(m *simulationtest.Model) {
 	m.Barred = c.barred
-	m.Rolled = func(event string) {
+	m.Happened = func(event string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if _, known := c.rows[rolloutRow(event)]; !known {
-			panic("unknown event of a rollout: " + event)
+		if _, known := c.rows[event]; !known {
+			panic("unknown event of an upgrade: " + event)
 		}
-		c.rows[rolloutRow(event)]++
+		c.rows[event]++
 	}
 }
 

@@ -90,7 +90,7 @@ func (s *sim) useRemotes() error {
 
 func (s *sim) addOffer(name, service string) *simAction {
 	return &simAction{what: "offer " + service + " as " + name, by: "user",
-		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive},
+		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid},
 		rival: func() *simAction {
 			return s.destroyService(s.model.Services[service], s.destruction())
 		},

@@ -145,6 +145,7 @@ var faults = []fault{
 	{"cleanup", "the settings of a relation are forgotten", dropped(cleanupOf("settings"))},
 	{"cleanup", "what force is to do is forgotten", dropped(cleanupOf("force"))},
 	{"cleanup", "what is on a machine is forgotten", dropped(cleanupOf("destroy-m#"))},
+	{"peers", "the peers of another charm are forgotten", dropped(cleanupOf("peers"))},
 	{"rest", "a unit that is gone stays deployed", dropped(removed("deployments", ""))},
 	{"rest", "a unit that is gone keeps its credential", dropped(removed("credentials", "unit"))},
 	{"rest", "a service that is gone keeps its settings", dropped(removed("settings", "s#"))},
@@ -249,6 +250,8 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 					s.tasking = 20
 				case "offers":
 					s.offering = 20
+				case "peers":
+					s.rolling = 20
 				}
 				s.plant(f, &hits)
 				err := s.run(steps)

@@ -24,7 +24,7 @@ func (s *sim) begin() (err error) {
 		s.addRevisions(name, metadata)
 	}
 	s.model, s.shadow, s.history, s.agents = simulationtest.New(), newShadow(), newHistory(), map[string]*simAgent{}
-	s.model.Stores, s.model.Given, s.gives = simStores, s.given, simGives{}
+	s.model.Stores, s.model.Given, s.model.Peer, s.gives = simStores, s.given, s.peer, simGives{}
 	if s.cover != nil {
 		s.cover.follow(s.model)
 	}

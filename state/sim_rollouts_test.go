@@ -9,31 +9,41 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
 	"juju/state/statetest"
 )
 
-// simPals are the services whose last revision of the charm has another peer relation.
+// simPals are the services with a revision of the charm that has another peer relation, and one where that has another
+// interface.
 var simPals = []string{"db", "db2", "web", "log"}
 
-// addRevisions adds the revisions of a service's charm: two that are alike, and one that has more peers.
+// addRevisions adds the revisions of a service's charm: two that are alike, and some with other peer relations, or with an
+// endpoint of container scope.
 func (s *sim) addRevisions(service, metadata string) {
-	var peers []string
-	if service == "ring" {
-		peers = []string{"ring:ring"}
-	}
-	texts := []string{metadata, metadata}
-	if slices.Contains(simPals, service) {
-		texts = append(texts, strings.Replace(metadata, "description: d,", "description: d, peers: {pals: {interface: pals}},", 1))
-	}
 	s.revisions[service] = nil
-	for i, text := range texts {
-		c := &simulationtest.Charm{URL: statetest.Charm(s, s.st, text), Peers: peers}
-		if i == 2 {
-			c.Peers = append(slices.Clone(peers), service+":pals")
-		}
+	base := map[string]string{}
+	add := func(old, now string, peers map[string]string, contained ...string) {
+		c := &simulationtest.Charm{URL: statetest.Charm(s, s.st, strings.Replace(metadata, old, now, 1)), Peers: peers, Contained: contained}
 		s.revisions[service] = append(s.revisions[service], c)
 		s.charms[c.URL] = c
+	}
+	if service == "ring" {
+		base["ring:ring"] = "riak"
+	}
+	add("", "", base)
+	add("", "", base)
+	switch {
+	case service == "ring":
+		add("ring: {interface: riak}", "", nil)
+		add("{interface: riak}", "{interface: talk}", map[string]string{"ring:ring": "talk"})
+	case slices.Contains(simPals, service):
+		for _, as := range []string{"pals", "mates"} {
+			add("description: d,", "description: d, peers: {pals: {interface: "+as+"}},", map[string]string{service + ":pals": as})
+		}
+	}
+	if service == "db" {
+		add("server: {interface: mysql}", "server: {interface: mysql, scope: container}", base, "server")
 	}
 }
 
@@ -44,6 +54,32 @@ func (s *sim) peer(key string) int {
 	}
 	s.ghosts--
 	return s.ghosts
+}
+
+// lackingPeers names the Alive services that lack a peer relation of their charm, or have one that it lacks. An old one may
+// be ending, or its successor may be due.
+func (s *sim) lackingPeers() (wrong []string) {
+	due := map[string]bool{}
+	for _, d := range s.shadow.docs["cleanups"] {
+		due[d.Arg] = due[d.Arg] || d.Kind == modeldb.CleanupPeers
+	}
+	for name, d := range s.shadow.docs["services"] {
+		if d.Life != entity.Alive {
+			continue
+		}
+		peers := s.charms[d.Charm].Peers
+		for key, as := range peers {
+			if r := s.shadow.docs["relations"][key]; r == nil && !due[name] || r != nil && r.Life == entity.Alive && r.peers() != as {
+				wrong = append(wrong, fmt.Sprintf("service %s lacks the peer relation %s of its charm, and nothing adds it", name, key))
+			}
+		}
+		for key, r := range s.shadow.docs["relations"] {
+			if r.peers() != "" && r.Endpoints[0].Service == name && r.Life == entity.Alive && peers[key] == "" {
+				wrong = append(wrong, fmt.Sprintf("service %s has the peer relation %s, which its charm lacks", name, key))
+			}
+		}
+	}
+	return wrong
 }
 
 // useRollouts picks an action on a service's charm.
@@ -59,11 +95,16 @@ func (s *sim) useRollouts() *simAction {
 		return nil
 	}
 	n, now := s.rnd.IntN(100), svc.Rollout
-	ending := slices.ContainsFunc(svc.All(), func(r *simulationtest.Relation) bool {
-		return r.Life.Life == entity.Dying && strings.HasSuffix(r.Key, ":pals")
-	})
+	var ending *simulationtest.Relation // an old peer relation
+	for _, r := range svc.All() {
+		if r.Life.Life == entity.Dying && r.Interface != "" {
+			ending = r
+		}
+	}
 	switch {
-	case now != nil && now.Stopped && ending && n < 50, now == nil && ending: // another upgrade has to wait
+	case ending != nil && n >= 75:
+		return s.destroyRelation(ending, entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, time.Second})})
+	case now != nil && now.Stopped && ending != nil && n < 50, now == nil && ending != nil: // the charm changes meanwhile
 	case now != nil && !now.Stopped && n < 50:
 		return s.advance(svc)
 	case now != nil && !now.Stopped && n < 75:
@@ -102,7 +143,7 @@ func (s *sim) upgradeService(svc *simulationtest.Service, to simulationtest.Upgr
 		func(h *state.Service) error {
 			_, err := h.SetCharm(s.ctx, state.SetCharmParams{URL: to.Charm.URL, ForceUnits: to.Force, Batch: to.Batch, HealthTimeout: to.Timeout})
 			return err
-		}, func() simulationtest.Answer { return s.model.Upgrade(svc, to, s.peer) }, entity.InUse, entity.Invalid, entity.NotAlive)
+		}, func() simulationtest.Answer { return s.model.Upgrade(svc, to) }, entity.InUse, entity.Invalid, entity.NotAlive)
 	a.rival = func() *simAction {
 		if s.rnd.IntN(2) == 0 {
 			return s.destroyService(svc, s.destruction())
@@ -116,7 +157,7 @@ func (s *sim) revert(svc *simulationtest.Service, batch int, timeout time.Durati
 	a := s.onService("user", fmt.Sprintf("upgrade-charm --revert by %d in %v", batch, timeout), svc, func(h *state.Service) error {
 		_, err := h.RevertRollout(s.ctx, batch, timeout)
 		return err
-	}, func() simulationtest.Answer { return s.model.Revert(svc, batch, timeout, s.peer) }, entity.InUse, entity.Invalid)
+	}, func() simulationtest.Answer { return s.model.Revert(svc, batch, timeout) }, entity.InUse, entity.Invalid)
 	a.rival = func() *simAction {
 		if s.rnd.IntN(2) == 0 {
 			return s.destroyService(svc, s.destruction())

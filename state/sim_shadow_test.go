@@ -62,8 +62,9 @@ type simDoc struct {
 		Unit string `bson:"unit"`
 	} `bson:"ports"`
 	Endpoints []struct {
-		Service string `bson:"service"`
-		Remote  bool   `bson:"remote"`
+		Service   string `bson:"service"`
+		Remote    bool   `bson:"remote"`
+		Interface string `bson:"interface"`
 	} `bson:"endpoints"`
 	More map[string]any `bson:",inline"`
 }
@@ -71,6 +72,14 @@ type simDoc struct {
 func (d *simDoc) life() simulationtest.Life {
 	return simulationtest.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines,
 		WithStorage: d.WithStorage}
+}
+
+// peers returns the interface of a peer relation; "" for any other relation.
+func (d *simDoc) peers() string {
+	if len(d.Endpoints) == 1 {
+		return d.Endpoints[0].Interface
+	}
+	return ""
 }
 
 // storage returns the instance that an attachment is of.
@@ -244,7 +253,7 @@ func (s *shadow) facts() map[string]string {
 	}
 	for key, r := range s.docs["relations"] {
 		slices.Sort(in[r.Number])
-		facts[fmt.Sprintf("r#%d", r.Number)] = simulationtest.RelationFact(r.life(), r.Suspended, key, in[r.Number])
+		facts[fmt.Sprintf("r#%d", r.Number)] = simulationtest.RelationFact(r.life(), r.Suspended, key, r.peers(), in[r.Number])
 	}
 	return facts
 }

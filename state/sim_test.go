@@ -32,7 +32,7 @@ type sim struct {
 	rnd    *rand.Rand
 	clock  *atomic.Int64                    // milliseconds
 	charms map[string]*simulationtest.Charm // by URL
-	// revisions are the charms that a service can have; it is deployed with the first.
+	// revisions are the charms that a service can have; it is deployed with the first more often than with others.
 	revisions map[string][]*simulationtest.Charm
 	ghosts    int // ids of peer relations that were gone at once, all negative
 

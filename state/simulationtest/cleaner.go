@@ -112,6 +112,9 @@ func values[K comparable, V interface {
 }
 
 func (m *Model) forceRelation(r *Relation) {
+	if r.isPeer() && r.Ends[0].Life.Life == entity.Alive && len(r.In) > 0 {
+		m.happens("an old peer relation ends by force")
+	}
 	for _, u := range sorted(r.In) {
 		m.LeaveScope(u, r)
 	}

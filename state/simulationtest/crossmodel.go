@@ -49,6 +49,9 @@ func (m *Model) AddOffer(name, service string) Answer {
 	if why := m.mayUse(service); why != nil {
 		return why
 	}
+	if m.Services[service].Charm.has(offered) {
+		return Answer{entity.Invalid}
+	}
 	m.Offers[name] = &Offer{Name: name, Service: m.Services[service], Relations: map[*Relation]bool{}}
 	return nil
 }

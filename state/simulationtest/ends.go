@@ -112,6 +112,9 @@ func (m *Model) removeRelation(r *Relation) {
 		delete(s.Relations, r)
 		m.dropService(s)
 	}
+	if r.isPeer() {
+		m.followPeers(r.Ends[0])
+	}
 	if r.Offer != nil {
 		delete(r.Offer.Relations, r)
 		m.dropOffer(r.Offer)

@@ -80,6 +80,7 @@ type Relation struct {
 	Key       string
 	Ends      [2]*Service
 	Container bool
+	Interface string // of a peer relation
 	In        map[*Unit]bool
 	Offer     *Offer // that it uses, if any
 	Suspended bool   // no unit may enter
@@ -107,6 +108,7 @@ type Model struct {
 	Tasks     map[string]*Task
 	// Given, if set, is called for each new unit, to add the storage that state gave it.
 	Given     func(*Unit)
+	Peer      func(key string) int // returns the id of a new peer relation
 	Leftovers int
 	Left      int // how many of the leftovers are filesystems to be destroyed
 	Now       time.Time
@@ -120,8 +122,8 @@ type Model struct {
 	// Barred, if set, is called each time a reference blocks an entity, with the kinds of
 	// both and the life or removal that was blocked.
 	Barred func(from, to, what string)
-	// Rolled, if set, is called for each of RolloutEvents.
-	Rolled func(event string)
+	// Happened, if set, is called for each of UpgradeEvents.
+	Happened func(event string)
 }
 
 // New returns an empty model.
@@ -306,7 +308,7 @@ func (m *Model) Facts() map[string]string {
 		for _, u := range sorted(r.In) {
 			in = append(in, u.Name)
 		}
-		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Suspended, r.Key, in)
+		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Suspended, r.Key, r.Interface, in)
 	}
 	return facts
 }
@@ -322,8 +324,8 @@ func UnitFact(l Life, service, machine, principal string, started, resolved bool
 		resolved)
 }
 
-// RelationFact returns the line of a relation; in lists the units in scope,
+// RelationFact returns the line of a relation. peers is the interface of a peer relation; in lists the units in scope,
 // sorted.
-func RelationFact(l Life, suspended bool, key string, in []string) string {
-	return fmt.Sprintf("%s suspended=%t %s [%s]", l, suspended, key, strings.Join(in, " "))
+func RelationFact(l Life, suspended bool, key, peers string, in []string) string {
+	return fmt.Sprintf("%s suspended=%t %s %s [%s]", l, suspended, key, peers, strings.Join(in, " "))
 }

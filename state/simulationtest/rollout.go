@@ -11,12 +11,6 @@ import (
 
 // How the units of a service get another charm: at once, or in batches.
 
-// A Charm is a revision of a service's charm.
-type Charm struct {
-	URL   string
-	Peers []string // the keys of its peer relations
-}
-
 // A Rollout is an upgrade in batches.
 type Rollout struct {
 	Former  *Charm
@@ -34,17 +28,13 @@ type Turn struct {
 	Was     entity.StatusWord
 }
 
-// RolloutEvents is all that can happen to a rollout. The simulation counts how often each does.
-var RolloutEvents = []string{"begins", "gives turns", "waits for a unit", "stops", "is resumed", "changes its pace", "ends", "is reverted",
+// rolloutEvents is all that can happen to a rollout.
+var rolloutEvents = []string{"begins", "gives turns", "waits for a unit", "stops", "is resumed", "changes its pace", "ends", "is reverted",
 	"is reverted after it has stopped", "takes back a peer relation", "has a failed hook run again", "is replaced", "is replaced by an upgrade of all units",
-	"bars another", "waits for a peer relation", "is of a service that is destroyed", "passes a unit in error by force",
+	"bars another", "is of a service that is destroyed", "passes a unit in error by force",
 	"waits for a lost unit", "has a unit destroyed that is held", "has a unit destroyed whose turn it is"}
 
-func (m *Model) rolls(event string) {
-	if m.Rolled != nil {
-		m.Rolled(event)
-	}
-}
+func (m *Model) rolls(event string) { m.happens("a rollout " + event) }
 
 // An Upgrade is another charm for a service.
 type Upgrade struct {
@@ -92,8 +82,8 @@ func (u *Unit) ails(last time.Time) bool {
 	return u.Turn.At.Equal(last) && (u.Charm != s.Charm || u.Busy || said == entity.StatusMaintenance && u.Turn.Was != said)
 }
 
-// Upgrade is juju upgrade-charm. peer returns the id of a new peer relation.
-func (m *Model) Upgrade(s *Service, to Upgrade, peer func(key string) int) Answer {
+// Upgrade is juju upgrade-charm.
+func (m *Model) Upgrade(s *Service, to Upgrade) Answer {
 	now := s.Rollout
 	switch {
 	case s.Life.Life == entity.Gone || s.Remote:
@@ -112,7 +102,7 @@ func (m *Model) Upgrade(s *Service, to Upgrade, peer func(key string) int) Answe
 	if now != nil && !now.Reverts && now.Former != to.Charm {
 		former = now.Former
 	}
-	why := m.change(s, to, former, false, peer)
+	why := m.change(s, to, former, false)
 	switch {
 	case why != nil:
 	case now != nil && to.Batch > 0:
@@ -126,7 +116,7 @@ func (m *Model) Upgrade(s *Service, to Upgrade, peer func(key string) int) Answe
 }
 
 // Revert is juju upgrade-charm --revert.
-func (m *Model) Revert(s *Service, batch int, timeout time.Duration, peer func(key string) int) Answer {
+func (m *Model) Revert(s *Service, batch int, timeout time.Duration) Answer {
 	now := s.Rollout
 	switch {
 	case s.Life.Life == entity.Gone || s.Remote:
@@ -135,7 +125,7 @@ func (m *Model) Revert(s *Service, batch int, timeout time.Duration, peer func(k
 		return Answer{entity.Invalid}
 	}
 	to := Upgrade{now.Former, true, cmp.Or(batch, now.Batch), cmp.Or(timeout, now.Timeout)}
-	why := m.change(s, to, s.Charm, true, peer)
+	why := m.change(s, to, s.Charm, true)
 	if why == nil {
 		m.rolls("is reverted")
 		if now.Stopped {
@@ -146,35 +136,11 @@ func (m *Model) Revert(s *Service, batch int, timeout time.Duration, peer func(k
 }
 
 // change gives a service another charm, with the peer relations of that.
-func (m *Model) change(s *Service, to Upgrade, former *Charm, reverts bool, peer func(key string) int) (why Answer) {
-	has := map[string]bool{}
-	for r := range s.Relations {
-		if !r.isPeer() {
-			continue
-		}
-		has[r.Key] = true
-		switch known := slices.Contains(to.Charm.Peers, r.Key); {
-		case r.Life.Life != entity.Alive && s.Life.Life == entity.Alive:
-			m.rolls("waits for a peer relation")
-			why = append(why, entity.InUse)
-		case !known && !reverts:
-			why = append(why, entity.Invalid)
-		}
-	}
-	if why != nil {
+func (m *Model) change(s *Service, to Upgrade, former *Charm, reverts bool) Answer {
+	if why := m.mayHave(s, to.Charm, to.Batch > 0 && !reverts); why != nil {
 		return why
 	}
-	for _, r := range sorted(s.Relations) {
-		if r.isPeer() && !slices.Contains(to.Charm.Peers, r.Key) {
-			m.rolls("takes back a peer relation")
-			m.endRelation(r, Destruction{})
-		}
-	}
-	for _, key := range to.Charm.Peers {
-		if s.Life.Life == entity.Alive && !has[key] {
-			m.addRelation(peer(key), key, s, s, false)
-		}
-	}
+	m.endPeers(s, to.Charm, reverts)
 	other := to.Charm != s.Charm
 	s.Charm, s.Forced = to.Charm, to.Force
 	switch {

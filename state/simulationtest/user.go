@@ -7,17 +7,14 @@ import (
 	"juju/state/entity"
 )
 
-// AddService adds a service. peer and key are the id and key of its peer relation; peer is -1 if it has
-// none.
-func (m *Model) AddService(name string, subordinate bool, charm *Charm, peer int, key string) Answer {
+// AddService adds a service, with the peer relations of its charm.
+func (m *Model) AddService(name string, subordinate bool, charm *Charm) Answer {
 	if m.Services[name] != nil {
 		return Answer{entity.AlreadyExists}
 	}
 	s := &Service{Name: name, Subordinate: subordinate, Charm: charm, Units: map[*Unit]bool{}, Relations: map[*Relation]bool{}}
 	m.Services[name] = s
-	if peer >= 0 {
-		m.addRelation(peer, key, s, s, false)
-	}
+	m.addPeers(s)
 	return nil
 }
 
@@ -186,11 +183,15 @@ func (m *Model) AddMachine(id, host string, manager bool) {
 	m.addMachine(id, on, manager, true)
 }
 
-// MayRelate returns the errors that relating two services by this key may return.
-func (m *Model) MayRelate(a, b, key string) Answer {
+// MayRelate returns the errors that relating two services by this key may return. container is its scope unless one of its
+// endpoints has container scope.
+func (m *Model) MayRelate(a, b, key string, container bool) Answer {
 	var why Answer
 	for _, name := range []string{a, b} {
 		why = append(why, m.mayUse(name)...)
+		if s := m.Services[name]; s != nil && !container && s.Charm.contains(name, key) {
+			why = append(why, entity.Invalid, entity.NotFound) // a subordinate could; or it has another charm meanwhile
+		}
 	}
 	for _, r := range m.Relations {
 		if r.Key == key {
