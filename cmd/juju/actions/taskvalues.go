@@ -138,6 +138,7 @@ func awaitProgress(
 ) (entity.Operation, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(timeout+agentGrace, func() { cancel(errStillRunning) })
+	defer cancel(nil)
 	defer timer.Stop()
 	var last entity.Operation
 	return awaitOperation(ctx, s, api, id, 0, func(now entity.Operation) {
