@@ -43,8 +43,10 @@ func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.
 	if err != nil {
 		return nil, err
 	}
-	w, err := backup.NewWriter(&progressWriter{Writer: file, tell: progress, told: time.Now()}, backup.Manifest{Controller: b.conf.Controller, Name: b.ctrl.Name(), Cloud: b.conf.Cloud,
-		Version: agent.Version, Made: time.Now().UTC().Truncate(time.Second)})
+	begun := time.Now()
+	w, err := backup.NewWriter(&progressWriter{Writer: file, tell: progress, told: begun}, backup.Manifest{
+		Controller: b.conf.Controller, Name: b.ctrl.Name(), Cloud: b.conf.Cloud, Version: agent.Version,
+		Made: begun.UTC().Truncate(time.Second)})
 	if err != nil {
 		return nil, err
 	}

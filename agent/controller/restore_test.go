@@ -158,11 +158,7 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 	if _, err := Restore(s.ctx, dir, file, RestoreParams{}, o); !errors.Is(err, entity.InUse) {
 		t.Fatalf("while another controller answers, the restore returns %v", err)
 	}
-	if left, err := filepath.Glob(filepath.Join(local.ControllerDir(dir), "*")); err != nil || slices.ContainsFunc(left, func(path string) bool {
-		return slices.Contains([]string{dbName, configName, restoreName}, filepath.Base(path))
-	}) {
-		t.Errorf("the refused restore has left %v (%v)", left, err)
-	}
+	checkNothingLeft(t, dir)
 	s.nodes.stopAll()
 
 	_, err = file.Seek(0, 0)
@@ -194,6 +190,28 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 	}
 }
 
+// backedUp returns a controller that has been backed up and stopped, and the backup.
+func backedUp(t *testing.T) (*system, *os.File) {
+	t.Helper()
+	s := newSystem(t, Options{Provisioner: quick})
+	file, err := backups{s.c}.Backup(s.ctx, untold)
+	s.ok(err)
+	t.Cleanup(func() { file.Close() })
+	s.stop()
+	return s, file
+}
+
+// checkNothingLeft checks that a refused restore has left nothing of a controller in a cloud's directory.
+func checkNothingLeft(t *testing.T, dir string) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(local.ControllerDir(dir), "*"))
+	if err != nil || slices.ContainsFunc(left, func(path string) bool {
+		return slices.Contains([]string{dbName, configName, restoreName}, filepath.Base(path))
+	}) {
+		t.Errorf("the refused restore has left %v (%v)", left, err)
+	}
+}
+
 // untold ignores the progress of a backup.
 func untold(int64) {}
 
@@ -201,11 +219,7 @@ func untold(int64) {}
 // that the right one can be restored.
 func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, Options{Provisioner: quick})
-	file, err := backups{s.c}.Backup(s.ctx, untold)
-	s.ok(err)
-	defer file.Close()
-	s.stop()
+	s, file := backedUp(t)
 
 	was, other := s.c.conf.Controller, "8c0f6f0e-0d6f-4b1c-9c8e-1f7a8a4e6b11"
 	contents, err := backup.Open(file)
@@ -232,11 +246,7 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	if want := fmt.Sprintf("the backup is damaged: it is of controller %q, and its store of %q", other, was); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
-	if left, err := filepath.Glob(filepath.Join(local.ControllerDir(dir), "*")); err != nil || slices.ContainsFunc(left, func(path string) bool {
-		return slices.Contains([]string{dbName, configName, restoreName}, filepath.Base(path))
-	}) {
-		t.Errorf("the refused restore has left %v (%v)", left, err)
-	}
+	checkNothingLeft(t, dir)
 	_, err = file.Seek(0, io.SeekStart)
 	s.ok(err)
 	made, err := Restore(s.ctx, dir, file, RestoreParams{}, o)
@@ -249,15 +259,11 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 // A restore that was interrupted when it had written the configuration is undone by the next one.
 func TestAnInterruptedRestoreIsUndone(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, Options{Provisioner: quick})
-	file, err := backups{s.c}.Backup(s.ctx, untold)
-	s.ok(err)
-	defer file.Close()
-	s.stop()
+	s, file := backedUp(t)
 	dir, o := memoryDir(t), s.c.options
 	o.Store = mongo.Options{}
 	own := local.ControllerDir(dir)
-	_, err = Restore(s.ctx, dir, file, RestoreParams{}, o)
+	_, err := Restore(s.ctx, dir, file, RestoreParams{}, o)
 	s.ok(err)
 	s.ok(os.WriteFile(filepath.Join(own, restoreName), []byte(`{"databases": ["juju"]}`), 0o600))
 	s.ok(os.Truncate(filepath.Join(own, configName), 0))
