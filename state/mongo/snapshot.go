@@ -35,7 +35,7 @@ type Snapshot struct {
 	wait             time.Duration // for the majority
 	session          *mgo.Session
 	one              *serverSession
-	began            time.Time
+	opened           time.Time
 	begun, confirmed bool
 }
 
@@ -70,7 +70,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	session := s.session.Copy()
 	defer session.Close()
-	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession(), began: time.Now()}
+	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession(), opened: time.Now()}
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
@@ -200,7 +200,7 @@ func (s *Snapshot) ended(err error) error {
 	if !ok || !slices.Contains(endedCodes, q.Code) {
 		return err
 	}
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.began).Round(time.Second)),
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.opened).Round(time.Second)),
 		"Try again. If it takes more than a minute, raise the MongoDB's parameter transactionLifetimeLimitSeconds.")
 }
 
