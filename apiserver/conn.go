@@ -18,6 +18,7 @@ import (
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/state"
+	"juju/state/budget"
 	"juju/state/controller"
 	"juju/state/entity"
 )
@@ -110,7 +111,7 @@ func (c *conn) serve(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		var h *hold // the memory of this request
+		var h *budget.Hold // the memory of this request
 		limit := limits.LoginFrame
 		if s := c.session.Load(); s != nil {
 			h, limit = c.server.hold(c.uuid, s.identity, c.cancel), c.server.frameOf(s.identity)
@@ -122,7 +123,7 @@ func (c *conn) serve(ctx context.Context) {
 			c.silent.Stop()
 		}
 		if req == nil || !c.accept(req, h, err) {
-			h.close()
+			h.Close()
 			return
 		}
 		if c.session.Load() == nil {
@@ -133,12 +134,12 @@ func (c *conn) serve(ctx context.Context) {
 
 // read reads a request, and waits until there is memory for it. It returns nil if the connection must end, and an error
 // if the request must be rejected.
-func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
+func (c *conn) read(h *budget.Hold, limit int64) (*params.Request, error) {
 	kind, frame, err := readFrame(c.ctx, c.ws, h, limit)
 	if err != nil {
 		logger.Tracef("%s: %v", c, err)
 		if errors.Is(err, entity.Unavailable) {
-			c.cancel(errMemory)
+			c.cancel(budget.ErrNeeded)
 		}
 		return nil, nil
 	}
@@ -153,14 +154,14 @@ func (c *conn) read(h *hold, limit int64) (*params.Request, error) {
 	}
 	values, err := weigh(req.Params, c.server.limits.Values)
 	if err == nil {
-		err = h.grow(c.ctx, requestMemory+values)
+		err = h.Grow(c.ctx, requestMemory+values)
 	}
 	return req, err
 }
 
 // accept waits for a turn, then starts executing a request, or rejecting it if refused is an error. It returns false if
 // the connection has ended in the meantime. h is closed when the request is done.
-func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
+func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 	s := c.session.Load()
 	select {
 	case c.turns <- struct{}{}:
@@ -176,7 +177,7 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 		defer close(done)
 		defer idle()
 		defer func() { <-c.turns }()
-		defer h.close()
+		defer h.Close()
 		began := c.server.config.now()
 		ctx, cancel := context.WithTimeout(controller.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
@@ -185,7 +186,7 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 			err = cmp.Or(refused, c.server.steady())
 		}
 		if err == nil && h != nil {
-			err = h.grow(ctx, min(h.left(), c.server.answers.expected(c.uuid, r)))
+			err = h.Grow(ctx, min(h.Left(), c.server.answers.expected(c.uuid, r)))
 		}
 		if err == nil {
 			c.work(ctx, who, r, req, h, began)
@@ -211,7 +212,7 @@ func (c *conn) accept(req *params.Request, h *hold, refused error) bool {
 // dispatch finds the caller of a request and the route that it names. A user's roles are looked up for each request:
 // they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
 // agent don't change.
-func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *hold) (*facades.Caller, *facades.Route, error) {
+func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *budget.Hold) (*facades.Caller, *facades.Route, error) {
 	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req, h}}
 	who.Roles = facades.Unauthenticated
 	if s != nil {
@@ -256,7 +257,7 @@ func (c *conn) follow(user entity.Tag) {
 
 // work executes a request and sends the reply.
 func (c *conn) work(
-	ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *hold, began time.Time,
+	ctx context.Context, who *facades.Caller, r *facades.Route, req *params.Request, h *budget.Hold, began time.Time,
 ) {
 	call := func() (result any, err error) {
 		defer func() {
@@ -314,7 +315,7 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 // answer sends the reply to a request after the barrier. An error passes the barrier too, because it depends on what
 // was read as much as a result does. barrier is the barrier's error or nil. It returns the size of the reply, which is
 // added to h.
-func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *hold) (size int64) {
+func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *budget.Hold) (size int64) {
 	if c.ctx.Err() != nil {
 		return 0 // the client is gone
 	}
@@ -334,8 +335,8 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 		}
 	}
 	size = int64(len(frame))
-	h.force(size)
-	h.idle()
+	h.Force(size)
+	h.Idle()
 	if err := c.send(frame); err != nil {
 		c.cancel(err)
 	}
@@ -387,7 +388,7 @@ func (c *conn) closeSocket() {
 		c.refuse(websocket.ClosePolicyViolation, cause.Error())
 	case errors.Is(cause, errRevoked):
 		c.refuse(params.CloseRevoked, cause.Error())
-	case errors.Is(cause, errCrowded), errors.Is(cause, errUnsure), errors.Is(cause, errMemory):
+	case errors.Is(cause, errCrowded), errors.Is(cause, errUnsure), errors.Is(cause, budget.ErrNeeded):
 		c.refuse(websocket.CloseTryAgainLater, cause.Error())
 	case errors.Is(cause, errBye), errors.Is(cause, errNoModel):
 		c.refuse(websocket.CloseGoingAway, cause.Error())

@@ -40,13 +40,13 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	ctx, done, end := s.streaming(r, ws, v, facades.Reader)
 	defer done()
 	h := s.hold(v.model.UUID(), v.identity, end)
-	defer h.close()
+	defer h.Close()
 	q.Keep = func(bytes int64) error {
 		if bytes < 0 {
-			h.force(bytes)
+			h.Force(bytes)
 			return nil
 		}
-		return h.grow(ctx, bytes)
+		return h.Grow(ctx, bytes)
 	}
 	write := func(text []byte) error {
 		if err := ws.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)); err != nil {
@@ -58,8 +58,8 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 		return nil
 	}
 	err = s.followLog(ctx, v, q, func(m debuglog.Message) error {
-		h.idle() // while the client reads, the memory can be reclaimed for others
-		defer h.busy()
+		h.Idle() // while the client reads, the memory can be reclaimed for others
+		defer h.Busy()
 		text, err := json.Marshal(m)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (s *Server) receiveRecord(
 	ctx context.Context, v *visitor, ws *websocket.Conn, from string, end context.CancelCauseFunc,
 ) error {
 	h := s.hold(v.model.UUID(), v.identity, end)
-	defer h.close()
+	defer h.Close()
 	_, frame, err := readFrame(ctx, ws, h, maxLogFrame)
 	if err != nil {
 		return err

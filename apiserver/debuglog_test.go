@@ -109,15 +109,10 @@ func TestMemoryOfTheLastLines(t *testing.T) {
 			t.Fatalf("line %d is %s", i, text)
 		}
 	}
-	if most := w.server.budget.most(); most < 100*lines {
+	if most := w.server.budget.Peak(); most < 100*lines {
 		t.Errorf("%d lines took %d bytes", lines, most)
 	}
-	eventually(t, "memory is held", func() bool {
-		b := w.server.budget
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.used == 0
-	})
+	eventually(t, "memory is held", func() bool { return w.server.budget.Used() == 0 })
 	w.ok(w.logs.Append(w.st.UUID(), debuglog.Message{Entity: "machine-0", Timestamp: time.Now(), Severity: "INFO", Message: "live"}))
 	if text := receive(t, got); text != "live" {
 		t.Errorf("then comes %s", text)

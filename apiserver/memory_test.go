@@ -1,15 +1,12 @@
 package apiserver
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -22,100 +19,6 @@ import (
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// Whoever holds the least has the next turn. Beyond its share one waits for itself. While someone waits,
-// slow clients lose what they hold: those of the one who holds the most, the oldest first.
-func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(&Limits{Memory: 100, MemoryShare: 50, MemoryWait: time.Minute, MemoryGrace: 10 * time.Second})
-		var mu sync.Mutex
-		var said []string
-		say := func(what string) {
-			mu.Lock()
-			defer mu.Unlock()
-			said = append(said, what)
-		}
-		holds := map[string]*hold{}
-		open := func(who, name string) *hold {
-			h := b.open(member{tag: entity.UserTag(who)}, func(err error) { say(name + " ends") })
-			holds[name] = h
-			return h
-		}
-		grow := func(name string, bytes int64) {
-			t.Helper()
-			go func() {
-				if err := holds[name].grow(t.Context(), bytes); err != nil {
-					say(fmt.Sprintf("%s: %v", name, entity.KindOf(err)))
-				} else {
-					say(name)
-				}
-			}()
-			synctest.Wait()
-		}
-		saw := func(want ...string) {
-			t.Helper()
-			synctest.Wait()
-			mu.Lock()
-			defer mu.Unlock()
-			slices.Sort(said)
-			if !slices.Equal(said, want) {
-				t.Errorf("%q, want %q", said, want)
-			}
-			said = nil
-		}
-		open("eve", "eve/1").idle()
-		time.Sleep(time.Millisecond) // it is the older one
-		open("eve", "eve/2").idle()
-		open("eve", "eve/3")
-		open("mallory", "mallory/1")
-		open("bob", "bob/1")
-		open("ann", "ann/1")
-		grow("eve/1", 30)
-		grow("eve/2", 20)
-		saw("eve/1", "eve/2")
-		grow("eve/3", 10) // beyond eve's share
-		saw()
-		grow("mallory/1", 45)
-		grow("bob/1", 10) // no room
-		grow("ann/1", 2)  // there would be room, but bob came first
-		saw("mallory/1")
-		holds["mallory/1"].close()
-		holds["mallory/1"].close()
-		saw("ann/1", "bob/1")
-		time.Sleep(10500 * time.Millisecond)
-		saw("eve/1 ends") // for eve's own sake
-		holds["eve/1"].close()
-		saw("eve/3")
-		// No one can have more than half of all.
-		open("mallory", "mallory/2")
-		grow("mallory/2", 51)
-		saw("mallory/2: bad request")
-		for _, name := range []string{"eve/2", "eve/3", "bob/1", "ann/1"} {
-			holds[name].close()
-		}
-		open("bob", "bob/2")
-		grow("bob/2", 10)
-		saw("bob/2")
-		// One who waits for too long is told so, and one whose connection ends goes.
-		holds["bob/2"].force(85)
-		open("eve", "eve/4")
-		grow("eve/4", 10)
-		open("ann", "ann/2")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		go func() { say(holds["ann/2"].grow(ctx, 10).Error()) }()
-		synctest.Wait()
-		cancel(errGone)
-		saw(errGone.Error())
-		time.Sleep(time.Minute)
-		saw("eve/4: try again")
-		for _, h := range holds {
-			h.close()
-		}
-		if b.used != 0 || len(b.of) != 0 || len(b.waiting) != 0 {
-			t.Errorf("%d bytes are held, by %v; %d wait", b.used, b.of, len(b.waiting))
-		}
-	})
-}
 
 // Sixty connections of one unit's agent, each with a frame of which the end never comes, take no more
 // memory than one agent may have. Others go on meanwhile. Once others need it, what is held is given back.
@@ -141,7 +44,7 @@ func TestUnfinishedFrames(t *testing.T) {
 			}
 		}()
 	}
-	eventually(t, "the frames take no memory", func() bool { return w.server.budget.most() > 1<<20 })
+	eventually(t, "the frames take no memory", func() bool { return w.server.budget.Peak() > 1<<20 })
 	large := strings.Repeat("x", 1<<20)
 	honest := w.raw(w.modelPath()).login(u1, w.passwords[u1], nonce)
 	for range 10 {
@@ -154,16 +57,9 @@ func TestUnfinishedFrames(t *testing.T) {
 		}
 	}
 	// One frame can be larger than its owner's share. Its text is there three times.
-	if most := w.server.budget.most(); most > 2<<20+2*copies*(2<<20) {
+	if most := w.server.budget.Peak(); most > 2<<20+2*copies*(2<<20) {
 		t.Errorf("requests took %d bytes", most)
 	}
-}
-
-// most returns the most that was ever used.
-func (b *budget) most() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.peak
 }
 
 // JSON of many small values, which takes many times its size once it is decoded, is refused; so is one that
@@ -215,7 +111,7 @@ func TestAnswersThatNoOneReads(t *testing.T) {
 			}
 		}()
 	}
-	eventually(t, "the answers take no memory", func() bool { return w.server.budget.most() > 1<<20 })
+	eventually(t, "the answers take no memory", func() bool { return w.server.budget.Peak() > 1<<20 })
 	for range 3 {
 		c, err := client.Dial(t.Context(), w.adminInfo(w.st.UUID()))
 		if err != nil {
@@ -227,7 +123,7 @@ func TestAnswersThatNoOneReads(t *testing.T) {
 		c.Close()
 	}
 	// An answer is counted before it is known how large it is, or by the answer before it.
-	if most := w.server.budget.most(); most > 8<<20 {
+	if most := w.server.budget.Peak(); most > 8<<20 {
 		t.Errorf("requests took %d bytes", most)
 	}
 }
@@ -248,17 +144,12 @@ func TestAnUnreadAnswerIsReclaimed(t *testing.T) {
 	c := w.rawMemory(w.modelPath()).login(entity.UserTag("eve"), w.info(entity.UserTag("eve")).Password, "") // it has no buffer
 	c.send("Annotations", 2, "Get", "", map[string]any{"entities": []map[string]string{{"tag": "unit-mysql-0"}}})
 	b := w.server.budget
-	used := func() int64 {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.used
-	}
-	eventually(t, "the answer takes no memory", func() bool { return used() > 2*20*3000 }) // what was read, and the frame
+	eventually(t, "the answer takes no memory", func() bool { return b.Used() > 2*20*3000 }) // what was read, and the frame
 	// Others work on all that is left.
 	for range 2 {
-		h := b.open(member{"", entity.UserTag("bob")}, func(err error) { t.Errorf("bob: %v", err) })
-		defer h.close()
-		w.ok(h.grow(t.Context(), min(h.left(), b.total-used())))
+		h := b.Open(member{"", entity.UserTag("bob")}, func(err error) { t.Errorf("bob: %v", err) })
+		defer h.Close()
+		w.ok(h.Grow(t.Context(), min(h.Left(), w.server.limits.Memory-b.Used())))
 	}
 	if _, err := honest.Status(t.Context()); err != nil {
 		t.Error(err)
@@ -282,7 +173,7 @@ func TestMemoryOfATask(t *testing.T) {
 	w.ok(errors.Join(append(errs, err)...))
 	_, err = w.dial(w.adminInfo(w.st.UUID())).Task(ctx, ids[0])
 	w.ok(err)
-	if most := w.server.budget.most(); most < 2*large {
+	if most := w.server.budget.Peak(); most < 2*large {
 		t.Errorf("a task with %d bytes took %d", large, most)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state/budget"
 )
 
 // routes lists every method of the API.
@@ -42,7 +43,7 @@ func on[P, R any](f func(context.Context, *request, P) (R, error)) facades.Handl
 type request struct {
 	*conn
 	frame *params.Request
-	hold  *hold // the memory of the request
+	hold  *budget.Hold // the memory of the request
 }
 
 // Watch starts a watch.
@@ -51,7 +52,7 @@ func (r *request) Watch(who facades.Roles, open func(context.Context) (facades.S
 }
 
 // Keep reserves memory for that many bytes of the result.
-func (r *request) Keep(ctx context.Context, bytes int64) error { return r.hold.grow(ctx, bytes) }
+func (r *request) Keep(ctx context.Context, bytes int64) error { return r.hold.Grow(ctx, bytes) }
 
 // HashTurn waits for its turn to hash a password for the user.
 func (r *request) HashTurn(ctx context.Context, user string) (release func(), err error) {

@@ -19,6 +19,7 @@ import (
 	"juju/apiserver/logs"
 	"juju/apiserver/presence"
 	"juju/state"
+	"juju/state/budget"
 	"juju/state/controller"
 	"juju/state/entity"
 )
@@ -70,7 +71,7 @@ type Server struct {
 	presence        *presence.Recorder
 	backend         *facades.Backend // of the methods
 	ending          endings
-	budget          *budget
+	budget          *budget.Budget
 	answers         answers
 
 	stopping sync.RWMutex // held for writing once, to reject new requests
@@ -101,7 +102,8 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = presence.New(config.now)
-	s.budget = newBudget(&s.limits)
+	s.budget = budget.New(budget.Limits{Total: s.limits.Memory, Share: s.limits.MemoryShare,
+		Wait: s.limits.MemoryWait, Grace: s.limits.MemoryGrace})
 	s.uploads = newUploads(&s.limits)
 	models, err := s.controller.Models(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/state/budget"
 	"juju/state/entity"
 )
 
@@ -197,11 +198,11 @@ func (w *watches) wait() {
 func (w *watches) answer(ow *openWatch, request uint64, version int, value reflect.Value) {
 	c := w.conn
 	event, err := ow.stream.Event(value)
-	var h *hold
+	var h *budget.Hold
 	if size := event.Size(); size > 0 {
 		h = c.server.hold(c.uuid, c.session.Load().identity, c.cancel)
-		defer h.close()
-		err = cmp.Or(err, h.grow(c.ctx, size))
+		defer h.Close()
+		err = cmp.Or(err, h.Grow(c.ctx, size))
 	}
 	c.answer(request, ow.facade()+".Next", params.AtVersion(ow.facade(), version, event), err, w.barrier(), h)
 	if err != nil {
