@@ -140,6 +140,18 @@ func (h *Hold) Grow(ctx context.Context, bytes int64) error {
 	return h.claim(ctx, bytes)
 }
 
+// TryGrow is Grow if it need not wait, and returns false otherwise.
+func (h *Hold) TryGrow(bytes int64) bool {
+	b := h.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) > 0 || b.used+bytes > b.limits.Total || h.bytes+bytes > b.limits.Total/2 {
+		return false
+	}
+	b.add(h, bytes)
+	return true
+}
+
 // Settle waits until the budget is not exceeded. It is for memory that was added with Force.
 func (h *Hold) Settle(ctx context.Context) error {
 	if h == nil {
@@ -267,23 +279,23 @@ func (b *Budget) reclaim(c *claim) {
 	}
 }
 
-// victim returns the hold that reclaim ends, or nil.
+// victim returns the hold that reclaim ends, or nil. An owner of less than half the average is spared: it did not use up
+// the memory.
 func (b *Budget) victim(c *claim) (victim *Hold) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	owners := b.of
+	owners, least := b.of, b.average()/2
 	if b.short(c) {
-		owners = map[any]*account{c.hold.who: b.of[c.hold.who]}
+		owners, least = map[any]*account{c.hold.who: b.of[c.hold.who]}, 0
 	}
 	now := time.Now()
-	var most int64
 	for _, a := range owners {
 		for h := range a.holds {
-			if h == c.hold || h.bytes == 0 || h.since.IsZero() || now.Sub(h.since) < b.limits.Grace {
+			if h == c.hold || h.bytes == 0 || a.used < least || h.since.IsZero() || now.Sub(h.since) < b.limits.Grace {
 				continue
 			}
-			if victim == nil || a.used > most || a.used == most && h.since.Before(victim.since) {
-				victim, most = h, a.used
+			if b.before(h, victim) {
+				victim = h
 			}
 		}
 	}
@@ -291,4 +303,24 @@ func (b *Budget) victim(c *claim) (victim *Hold) {
 		victim.since = time.Time{} // once is enough
 	}
 	return victim
+}
+
+// average returns the average of what owners hold who hold anything.
+func (b *Budget) average() int64 {
+	n := int64(0)
+	for _, a := range b.of {
+		if a.used > 0 {
+			n++
+		}
+	}
+	return b.used / max(1, n)
+}
+
+// before reports whether h is to be ended before other, which may be nil.
+func (b *Budget) before(h, other *Hold) bool {
+	if other == nil {
+		return true
+	}
+	mine, theirs := b.held(h.who), b.held(other.who)
+	return mine > theirs || mine == theirs && h.since.Before(other.since)
 }

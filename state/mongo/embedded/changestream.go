@@ -1,10 +1,8 @@
 package embedded
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -22,7 +20,7 @@ import (
 type changeStream struct {
 	store      *storage.Store
 	run        uint64 // which run of the server the numbers belong to
-	next       uint64 // the number of the next event
+	events     *storage.Follower
 	db         string // "" for all databases
 	collection string // "" for all collections
 	look       bool   // updates come with the current document
@@ -37,6 +35,16 @@ func (r *request) watch(a *aggregation) (*cursor, error) {
 		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
 	}
 	st := &changeStream{store: r.s.store, run: r.s.run, db: r.db, collection: a.collection}
+	if err := r.compileStream(st, a); err != nil {
+		if st.events != nil {
+			st.events.Close()
+		}
+		return nil, err
+	}
+	return &cursor{namespace: a.namespace, session: r.lsid, stream: st, left: -1, await: true}, nil
+}
+
+func (r *request) compileStream(st *changeStream, a *aggregation) error {
 	for i, stage := range a.stages {
 		it := raw.Elements(stage)
 		e, _ := it.Next()
@@ -55,10 +63,10 @@ func (r *request) watch(a *aggregation) (*cursor, error) {
 			err = mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline, or not there", name)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return &cursor{namespace: a.namespace, stream: st, left: -1, await: true}, nil
+	return nil
 }
 
 // openStream parses the options of $changeStream, and positions the stream.
@@ -70,7 +78,7 @@ func (r *request) openStream(st *changeStream, v bsoncore.Value) error {
 	if r.s.opts.Standalone {
 		return mongoerr.New(mongoerr.ChangeStreamNotSupported, "The $changeStream stage is only supported on replica sets")
 	}
-	st.next = st.store.Follow()
+	st.events = st.store.Follow()
 	it := raw.Elements(options)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		switch name := string(e.Key); name {
@@ -111,10 +119,15 @@ func (st *changeStream) resume(token bsoncore.Document) error {
 	if len(data) != 16 {
 		return mongoerr.New(mongoerr.FailedToParse, "invalid resume token")
 	}
-	st.next = binary.BigEndian.Uint64(data[8:]) + 1
-	if _, _, _, ok := st.store.Events(st.next); !ok || binary.BigEndian.Uint64(data) != st.run {
+	if binary.BigEndian.Uint64(data) != st.run {
 		return errHistoryLost
 	}
+	from, ok := st.store.FollowFrom(binary.BigEndian.Uint64(data[8:]) + 1)
+	if !ok {
+		return errHistoryLost
+	}
+	st.events.Close()
+	st.events = from
 	return nil
 }
 
@@ -126,44 +139,62 @@ func (st *changeStream) token(number uint64) bsoncore.Document {
 	return bsoncore.NewDocumentBuilder().AppendString("_data", hex.EncodeToString(data)).Build()
 }
 
-// read adds up to n events to b, or as many as fit if n is 0.
-func (st *changeStream) read(b *batch, n int64) error {
-	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && !st.invalid {
-		events, _, _, ok := st.store.Events(st.next)
+// read adds up to n events to b, or as many as fit if n is 0. They are kept until the reply has been sent; if its client
+// is so slow that they can't be, the connection ends.
+func (st *changeStream) read(c *conn, b *batch, n int64) error {
+	if !st.events.Send(func() { c.nc.Close() }) {
+		return errHistoryLost
+	}
+	for size := 0; (n == 0 || int64(b.len()) < n) && size < maxBatch && !st.invalid && !c.full; {
+		e, number, ok := st.events.Read()
 		if !ok {
 			return errHistoryLost
 		}
-		if len(events) == 0 {
-			return nil
+		if e == nil {
+			break
 		}
-		for _, e := range events {
-			if n > 0 && int64(len(b.ends)) >= n || len(b.data) >= maxBatch || st.invalid {
-				break
-			}
-			number := st.next
-			st.next++
-			if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection && e.To != st.collection {
-				continue
-			}
-			doc, err := st.event(number, e)
-			if err != nil {
+		if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection && e.To != st.collection {
+			continue
+		}
+		doc, err := st.form(number, e)
+		if err != nil {
+			return err
+		}
+		if st.filter != nil && !st.filter.Match(doc) {
+			continue
+		}
+		if size, err = st.add(c, b, doc, size); err != nil {
+			return err
+		}
+		if (e.Kind == storage.Dropped || e.Kind == storage.Renamed) && st.collection != "" {
+			st.invalid = true
+			if _, err = st.add(c, b, st.invalidate(number), size); err != nil {
 				return err
-			}
-			if st.filter != nil && !st.filter.Match(doc) {
-				continue
-			}
-			if b.data, err = st.show.Append(b.data, doc, -1); err != nil {
-				return err
-			}
-			b.ends = append(b.ends, len(b.data))
-			if (e.Kind == storage.Dropped || e.Kind == storage.Renamed) && st.collection != "" {
-				st.invalid = true
-				b.data = append(b.data, st.invalidate(number)...)
-				b.ends = append(b.ends, len(b.data))
 			}
 		}
 	}
+	if b.len() == 0 {
+		st.events.Done() // with those that it does not want
+	}
 	return nil
+}
+
+// add adds a document to b. It is shared with other streams unless this one has a projection.
+func (st *changeStream) add(c *conn, b *batch, doc []byte, size int) (int, error) {
+	if st.show == nil {
+		b.shared = append(b.shared, doc)
+		return size + len(doc), nil
+	}
+	before := len(b.data)
+	var err error
+	if b.data, err = st.show.Append(b.data, doc, -1); err != nil {
+		return size, err
+	}
+	b.ends = append(b.ends, len(b.data))
+	if c.room(len(b.data)-before) != nil {
+		err = errHistoryLost
+	}
+	return len(b.data), err
 }
 
 var operations = map[storage.Kind]string{
@@ -171,47 +202,63 @@ var operations = map[storage.Kind]string{
 	storage.Renamed: "rename",
 }
 
-// event returns the document that describes an event.
-func (st *changeStream) event(number uint64, e storage.Event) (bsoncore.Document, error) {
-	doc := bsoncore.NewDocumentBuilder().AppendDocument("_id", st.token(number)).AppendString("operationType", operations[e.Kind])
-	doc.AppendTimestamp("clusterTime", uint32(time.Now().Unix()), uint32(number))
-	whole := e.Kind == storage.Inserted || e.Kind == storage.Replaced
-	if whole {
-		doc.AppendDocument("fullDocument", e.New)
+// form returns the document that describes an event to this and other streams.
+func (st *changeStream) form(number uint64, e *storage.Event) ([]byte, error) {
+	form := 0
+	if st.look && e.Kind == storage.Updated {
+		form = 1
 	}
-	old := e.Old
-	if old == nil {
-		old = e.New
-	}
-	id, hasID := raw.Get(old, "_id")
-	if e.Kind == storage.Updated && st.look {
-		now := bsoncore.Value{Type: bson.TypeNull}
-		if coll := st.store.Collection(e.DB, e.Collection); coll != nil && hasID {
-			found, ok, err := coll.Get(nil, nil, coll.Record(id))
+	return st.events.Form(e, form, func() ([]byte, error) {
+		var now bsoncore.Value
+		if form == 1 {
+			found, err := st.now(e)
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				now = bsoncore.Value{Type: bson.TypeEmbeddedDocument, Data: found}
-			}
+			now = found
 		}
-		doc.AppendValue("fullDocument", now)
+		return st.describe(number, e, now), nil
+	})
+}
+
+// now returns the document that an event has changed, as it is now, or null.
+func (st *changeStream) now(e *storage.Event) (bsoncore.Value, error) {
+	if coll := st.store.Collection(e.DB, e.Collection); coll != nil {
+		found, ok, err := coll.Get(nil, nil, coll.Record(e.ID), nil)
+		if err != nil {
+			return bsoncore.Value{}, err
+		}
+		if ok {
+			return bsoncore.Value{Type: bson.TypeEmbeddedDocument, Data: found}, nil
+		}
 	}
-	doc.AppendDocument("ns", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.Collection).Build())
+	return bsoncore.Value{Type: bson.TypeNull}, nil
+}
+
+// describe returns the document of an event. now, if it has a type, is the document that an update has changed.
+func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.Value) bsoncore.Document {
+	dst := make([]byte, 4, 512+len(e.ID.Data)+len(e.New)+len(e.Change)+len(now.Data))
+	dst = bsoncore.AppendDocumentElement(dst, "_id", st.token(number))
+	dst = bsoncore.AppendStringElement(dst, "operationType", operations[e.Kind])
+	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", uint32(time.Now().Unix()), uint32(number))
+	if e.New != nil {
+		dst = bsoncore.AppendDocumentElement(dst, "fullDocument", e.New)
+	}
+	if now.Type != 0 {
+		dst = bsoncore.AppendValueElement(dst, "fullDocument", now)
+	}
+	dst = bsoncore.AppendDocumentElement(dst, "ns", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.Collection).Build())
 	if e.Kind == storage.Renamed {
-		doc.AppendDocument("to", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.To).Build())
+		dst = bsoncore.AppendDocumentElement(dst, "to", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.To).Build())
 	}
-	if hasID {
-		doc.AppendDocument("documentKey", bsoncore.NewDocumentBuilder().AppendValue("_id", id).Build())
+	if e.ID.Type != 0 {
+		dst = bsoncore.AppendDocumentElement(dst, "documentKey", bsoncore.NewDocumentBuilder().AppendValue("_id", e.ID).Build())
 	}
-	if e.Kind == storage.Updated {
-		d := difference{updated: bsoncore.NewDocumentBuilder(), removed: bsoncore.NewArrayBuilder()}
-		d.documents("", e.Old, e.New)
-		doc.AppendDocument("updateDescription", bsoncore.NewDocumentBuilder().
-			AppendDocument("updatedFields", d.updated.Build()).
-			AppendArray("removedFields", d.removed.Build()).Build())
+	if e.Change != nil {
+		dst = bsoncore.AppendDocumentElement(dst, "updateDescription", e.Change)
 	}
-	return doc.Build(), nil
+	dst, _ = bsoncore.AppendDocumentEnd(dst, 0)
+	return dst
 }
 
 func (st *changeStream) invalidate(number uint64) bsoncore.Document {
@@ -219,67 +266,15 @@ func (st *changeStream) invalidate(number uint64) bsoncore.Document {
 		AppendTimestamp("clusterTime", uint32(time.Now().Unix()), uint32(number)).Build()
 }
 
-// A difference collects the fields in which two documents differ, by their dotted paths.
-type difference struct {
-	updated *bsoncore.DocumentBuilder
-	removed *bsoncore.ArrayBuilder
-}
-
-func (d *difference) documents(prefix string, old, now []byte) {
-	it := raw.Elements(now)
-	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		was, had := raw.Get(old, string(e.Key))
-		d.values(prefix+string(e.Key), was, had, e.Value)
-	}
-	it = raw.Elements(old)
-	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if _, has := raw.Get(now, string(e.Key)); !has {
-			d.removed.AppendString(prefix + string(e.Key))
-		}
-	}
-}
-
-func (d *difference) values(path string, was bsoncore.Value, had bool, is bsoncore.Value) {
-	switch {
-	case had && was.Type == is.Type && bytes.Equal(was.Data, is.Data):
-	case had && was.Type == is.Type && is.Type == bson.TypeEmbeddedDocument:
-		d.documents(path+".", was.Data, is.Data)
-	case had && was.Type == is.Type && is.Type == bson.TypeArray && length(is.Data) >= length(was.Data):
-		it := raw.Elements(is.Data)
-		for i := 0; ; i++ {
-			e, ok := it.Next()
-			if !ok {
-				return
-			}
-			index := strconv.Itoa(i)
-			w, h := raw.Get(was.Data, index)
-			d.values(path+"."+index, w, h, e.Value)
-		}
-	default:
-		d.updated.AppendValue(path, is)
-	}
-}
-
-func length(array []byte) (n int) {
-	it := raw.Elements(array)
-	for _, ok := it.Next(); ok; _, ok = it.Next() {
-		n++
-	}
-	return n
-}
-
 // wait is read, but waits up to d if there are no events.
 func (st *changeStream) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
-		if err := st.read(b, n); err != nil || len(b.ends) > 0 || st.invalid {
+		if err := st.read(c, b, n); err != nil || b.len() > 0 || st.invalid {
 			return err
 		}
-		_, _, changed, _ := st.store.Events(st.next)
-		if changed == nil {
-			continue // there are new ones, or they are lost
-		}
+		changed := st.events.Changed()
 		if more, err := cur.waitFor(c, changed, timer.C); !more {
 			return err
 		}

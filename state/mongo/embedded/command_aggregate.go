@@ -83,7 +83,7 @@ func (r *request) aggregate() error {
 	id := int64(0)
 	if cur != nil {
 		cur.durable = r.durable
-		if id, err = r.s.begin(cur, b, a.batch, false); err != nil {
+		if id, err = r.conn.begin(cur, b, a.batch, false); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (a *aggregation) first() (name string, options bsoncore.Value) {
 
 // flowing opens an aggregation. The cursor is nil if the result went into a collection.
 func (r *request) flowing(a *aggregation) (*cursor, error) {
-	cur := &cursor{namespace: a.namespace, tx: r.tx, left: -1}
+	cur := &cursor{namespace: a.namespace, session: r.lsid, tx: r.tx, left: -1}
 	var source pipeline.Source
 	stages := a.stages
 	switch name, options := a.first(); name {
@@ -128,15 +128,17 @@ func (r *request) flowing(a *aggregation) (*cursor, error) {
 		name, _ := a.first()
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
 	}
-	cur.flow = &flow{late: r.late}
+	cur.flow, cur.mem = &flow{late: r.late}, r.s.ledger(cur)
 	late := func() error { return cur.flow.late() }
 	if source == nil {
 		if source, err = r.selecting(cur, a, p, late); err != nil {
+			cur.mem.close()
 			return nil, err
 		}
 	}
-	cur.flow.next = p.Run(source, late)
+	cur.flow.next = p.Run(source, pipeline.Control{Check: late, Keep: cur.mem.keep})
 	if p.Out != nil {
+		defer cur.mem.close()
 		return nil, r.put(cur, p.Out)
 	}
 	return cur, nil
@@ -153,6 +155,7 @@ func (r *request) selecting(cur *cursor, a *aggregation, p *pipeline.Pipeline, l
 		return func() ([]byte, error) { return nil, nil }, nil
 	}
 	ch.tx = r.tx
+	ch.room, ch.ledger = r.conn.await, cur.mem
 	if cur.sel, err = newSelection(coll, ch, late); err != nil {
 		return nil, err
 	}
@@ -205,7 +208,7 @@ func (r *request) put(cur *cursor, to *pipeline.Target) (err error) {
 	for {
 		doc, err := cur.flow.next()
 		if err == nil && doc == nil {
-			return content.Commit()
+			return content.Commit(r.ctx)
 		}
 		if err == nil {
 			err = checkInsert(doc)

@@ -60,7 +60,7 @@ func (r *request) drop() error {
 	}
 	coll := r.s.store.Collection(r.db, name)
 	if coll != nil {
-		dropped, err := r.s.store.Drop(r.db, name)
+		dropped, err := r.s.store.Drop(r.ctx, r.db, name)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (r *request) dropDatabase() error {
 	if len(r.s.store.Collections(r.db)) > 0 {
 		r.out = bsoncore.AppendStringElement(r.out, "dropped", r.db)
 	}
-	return r.s.store.DropDatabase(r.db)
+	return r.s.store.DropDatabase(r.ctx, r.db)
 }
 
 func (r *request) createIndexes() error {
@@ -116,7 +116,7 @@ func (r *request) createIndexes() error {
 		}
 		before, made = len(coll.Indexes()), 0
 		for _, ix := range specs {
-			is, err := coll.CreateIndex(ix)
+			is, err := coll.CreateIndex(r.ctx, ix)
 			if err != nil {
 				return err
 			}
@@ -222,7 +222,7 @@ func (r *request) dropIndexes() error {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
 		}
 		was := len(coll.Indexes())
-		if err := dropIndex(coll, which); err != nil {
+		if err := r.dropIndex(coll, which); err != nil {
 			return err
 		}
 		r.out = bsoncore.AppendInt32Element(r.out, "nIndexesWas", int32(was))
@@ -230,7 +230,7 @@ func (r *request) dropIndexes() error {
 	})
 }
 
-func dropIndex(coll *storage.Collection, which bsoncore.Value) error {
+func (r *request) dropIndex(coll *storage.Collection, which bsoncore.Value) error {
 	var drop func(*storage.Index) bool
 	all := false
 	switch which.Type {
@@ -250,7 +250,7 @@ func dropIndex(coll *storage.Collection, which bsoncore.Value) error {
 	default:
 		return mongoerr.New(mongoerr.TypeMismatch, "index must be a string or an object")
 	}
-	n, err := coll.DropIndexes(drop)
+	n, err := coll.DropIndexes(r.ctx, drop)
 	if err == nil && n == 0 && !all {
 		return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", which)
 	}

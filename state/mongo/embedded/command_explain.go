@@ -57,18 +57,13 @@ func (r *request) explain() error {
 	}
 	it := raw.Elements(inner.Data)
 	first, _ := it.Next()
-	of := &request{conn: r.conn, s: r.s, ctx: r.ctx, db: r.db, name: string(first.Key), body: inner.Data, sequences: r.sequences, deadline: r.deadline}
+	defer r.limit(inner.Data)()
+	of := &request{conn: r.conn, s: r.s, ctx: r.ctx, db: r.db, name: string(first.Key), body: inner.Data, sequences: r.sequences}
 	parse := explainable[of.name]
 	if parse == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", of.name)
 	}
-	return r.explained(verbosity, func() (*explanation, error) {
-		e, err := parse(of)
-		if r.deadline.IsZero() {
-			r.deadline = of.deadline
-		}
-		return e, err
-	})
+	return r.explained(verbosity, func() (*explanation, error) { return parse(of) })
 }
 
 // explainable are the commands that can be explained.
@@ -284,8 +279,10 @@ func (r *request) execute(e *explanation, coll *storage.Collection) (*execution,
 	if e.limit > 0 {
 		cur.left = e.limit
 	}
+	cur.mem = r.s.ledger(nil)
+	defer cur.mem.close()
 	ch := e.ch
-	ch.tally = &x.tally
+	ch.tally, ch.ledger = &x.tally, cur.mem
 	var err error
 	if cur.sel, err = newSelection(coll, ch, r.late); err != nil {
 		return nil, err
@@ -305,7 +302,7 @@ func (r *request) execute(e *explanation, coll *storage.Collection) (*execution,
 		return doc, err
 	}
 	if e.pipeline != nil {
-		next = e.pipeline.Run(next, r.late)
+		next = e.pipeline.Run(next, pipeline.Control{Check: r.late, Keep: cur.mem.keep})
 	}
 	for {
 		doc, err := next()

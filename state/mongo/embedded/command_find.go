@@ -24,8 +24,9 @@ type find struct {
 	single              bool  // close the cursor after the first batch
 	tailable, await     bool
 	forever             bool
-	tx                  *storage.Txn // that reads, or nil
-	deadline            time.Time    // of an OP_QUERY; zero for none
+	session             string        // that it belongs to, or ""
+	tx                  *storage.Txn  // that reads, or nil
+	time                time.Duration // of an OP_QUERY, at most; 0 for no limit
 }
 
 // firstBatch is the default size of the first batch in documents.
@@ -49,7 +50,7 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 	if coll == nil {
 		return nil, nil
 	}
-	cur := &cursor{namespace: coll.Namespace(), tx: f.tx, show: show, skip: f.skip, left: -1, await: f.await, forever: f.forever}
+	cur := &cursor{namespace: coll.Namespace(), session: f.session, tx: f.tx, show: show, skip: f.skip, left: -1, await: f.await, forever: f.forever}
 	if f.limit > 0 {
 		cur.left = f.limit
 	}
@@ -60,11 +61,14 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 		cur.tail, err = newTail(coll, filter, order)
 		return cur, err
 	}
-	ch := choice{tx: f.tx, filter: filter, order: order, hint: f.hint, mem: &c.found}
+	cur.mem = c.s.ledger(cur)
+	ch := choice{tx: f.tx, filter: filter, order: order, hint: f.hint, mem: &c.found, room: c.await, ledger: cur.mem}
 	if f.limit > 0 {
 		ch.limit = f.skip + f.limit
 	}
-	cur.sel, err = newSelection(coll, ch, late)
+	if cur.sel, err = newSelection(coll, ch, late); err != nil {
+		cur.mem.close()
+	}
 	return cur, err
 }
 
@@ -82,7 +86,7 @@ func (r *request) find() error {
 	var id int64
 	if cur != nil {
 		cur.durable = r.durable
-		if id, err = r.s.begin(cur, b, f.batch, f.single); err != nil {
+		if id, err = r.conn.begin(cur, b, f.batch, f.single); err != nil {
 			return err
 		}
 	}
@@ -96,7 +100,7 @@ func (r *request) finding(f *find) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f.batch, f.tx = -1, r.tx
+	f.batch, f.session, f.tx = -1, r.lsid, r.tx
 	if err := r.fields(f.field); err != nil {
 		return "", err
 	}
@@ -162,16 +166,24 @@ func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	var at, list int32
 	at, r.out = bsoncore.AppendDocumentElementStart(r.out, "cursor")
 	list, r.out = bsoncore.AppendArrayElementStart(r.out, key)
-	b.each(func(i int, doc []byte) {
-		r.out = append(r.out, byte(bson.TypeEmbeddedDocument))
-		r.out = strconv.AppendInt(r.out, int64(i), 10)
-		r.out = append(r.out, 0)
-		r.out = append(r.out, doc...)
+	doc := reply{buf: r.out}
+	b.each(func(i int, one []byte) {
+		doc.buf = append(doc.buf, byte(bson.TypeEmbeddedDocument))
+		doc.buf = strconv.AppendInt(doc.buf, int64(i), 10)
+		doc.buf = append(doc.buf, 0)
+		if b.shared != nil {
+			doc.share(one)
+		} else {
+			doc.buf = append(doc.buf, one...)
+		}
 	})
-	r.out, _ = bsoncore.AppendArrayEnd(r.out, list)
-	r.out = bsoncore.AppendInt64Element(r.out, "id", id)
-	r.out = bsoncore.AppendStringElement(r.out, "ns", namespace)
-	r.out, _ = bsoncore.AppendDocumentEnd(r.out, at)
+	doc.buf, _ = bsoncore.AppendArrayEnd(doc.buf, list)
+	doc.widen(int(list))
+	doc.buf = bsoncore.AppendInt64Element(doc.buf, "id", id)
+	doc.buf = bsoncore.AppendStringElement(doc.buf, "ns", namespace)
+	doc.buf, _ = bsoncore.AppendDocumentEnd(doc.buf, at)
+	doc.widen(int(at))
+	r.out, r.holes = doc.buf, doc.holes
 }
 
 // awaitTime is how long a getMore on a tailable cursor waits for new documents by default.
@@ -234,7 +246,7 @@ func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n in
 	}
 	more := false
 	defer func() { c.s.cursors.release(cur, more) }()
-	b.durable = cur.durable
+	b.durable, c.sending = cur.durable, cur
 	if cur.stream != nil {
 		err = cur.stream.wait(c, cur, b, n, wait)
 		more = err == nil && !cur.stream.invalid
@@ -245,7 +257,7 @@ func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n in
 		err = cur.tail.wait(c, cur, b, n, wait)
 		more = err == nil && cur.left != 0
 	} else {
-		more, err = cur.fill(b, n)
+		more, err = cur.fill(c, b, n)
 	}
 	if !more {
 		id = 0
@@ -326,12 +338,16 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
-	cur, err := f.open(c, db, collection, (&request{ctx: c.s.ctx, deadline: f.deadline}).late)
+	r := &request{conn: c, ctx: c.ctx}
+	if f.time > 0 {
+		defer r.within(f.time)()
+	}
+	cur, err := f.open(c, db, collection, r.late)
 	if err != nil || cur == nil {
 		return reply, err
 	}
 	b := c.emptyBatch()
-	if reply.Cursor, err = c.s.begin(cur, b, f.batch, f.single); err != nil {
+	if reply.Cursor, err = c.begin(cur, b, f.batch, f.single); err != nil {
 		return reply, err
 	}
 	b.each(func(_ int, doc []byte) { reply.Documents = append(reply.Documents, doc) })
@@ -350,10 +366,7 @@ func (f *find) wrapped() error {
 		switch string(e.Key) {
 		case "$query", "$comment", "$maxScan", "$readPreference", "$snapshot":
 		case "$maxTimeMS":
-			var d time.Duration
-			if d, err = maxTime(e.Value); err == nil && d > 0 {
-				f.deadline = time.Now().Add(d)
-			}
+			f.time, err = maxTime(e.Value)
 		case "$orderby":
 			f.order, err = wantDocument("$orderby", e.Value)
 		case "$hint":

@@ -42,7 +42,7 @@ func (r *request) insertOne(collection string, doc []byte) error {
 		if err != nil {
 			return err
 		}
-		return coll.Insert(r.tx, doc)
+		return coll.Insert(r.ctx, r.tx, doc)
 	})
 }
 

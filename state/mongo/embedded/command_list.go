@@ -72,9 +72,19 @@ func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err 
 
 // answerList replies with a cursor over the given documents.
 func (r *request) answerList(list [][]byte, namespace string, n int64) error {
-	cur := &cursor{namespace: namespace, fixed: list, left: int64(len(list))}
+	cur := &cursor{namespace: namespace, session: r.lsid, fixed: list, left: int64(len(list))}
+	cur.mem = r.s.ledger(cur)
+	for _, doc := range list {
+		if err := cur.mem.keep(len(doc)); err != nil {
+			cur.close()
+			return err
+		}
+	}
 	b := r.conn.emptyBatch()
-	more, err := cur.fill(b, n)
+	more, err := cur.fill(r.conn, b, n)
+	if err != nil || !more {
+		cur.close()
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -96,12 +97,14 @@ func (r *request) appendWriteErrors(w *writing) {
 
 // endsTxn reports whether an error ends a transaction, rather than being that of one write in it.
 func endsTxn(err error) bool {
-	return mongoerr.IsTransient(err) || mongoerr.Is(err, mongoerr.TransactionTooLarge) ||
+	return mongoerr.IsTransient(err) || mongoerr.Is(err, mongoerr.TransactionTooLarge) || mongoerr.Is(err, mongoerr.ExceededMemoryLimit) ||
 		mongoerr.Is(err, mongoerr.OperationNotSupportedInTransaction)
 }
 
 // fatal reports whether an error ends the whole command.
-func fatal(err error) bool { return errors.Is(err, storage.ErrClosed) }
+func fatal(err error) bool {
+	return errors.Is(err, storage.ErrClosed) || errors.Is(err, context.Canceled) || mongoerr.Is(err, mongoerr.MaxTimeMSExpired)
+}
 
 // unknownField returns the error for an unknown field of a statement; a collation without effect is accepted.
 func unknownField(command string, e raw.Elem) error {

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
+	"juju/state/budget"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
@@ -23,9 +24,21 @@ type conn struct {
 	nc net.Conn
 	r  *bufio.Reader
 
+	// ctx ends with the connection, and when others need its memory; until is that of the request in progress.
+	ctx, until context.Context
+	cancel     context.CancelCauseFunc
+
+	// hold is the memory of requests and replies, of which claimed is that of the request in progress. granted covers the
+	// part of it that its reply takes, replied; full is set if the reply must end early.
+	hold                      *budget.Hold
+	claimed, granted, replied int64
+	full                      bool
+	shared                    int64 // of the reply, that the feed of changes has
+
 	ahead   *message // read while the previous one is being answered
 	reading sync.WaitGroup
 	nextID  int32
+	sending *cursor // of which the reply has a batch; or nil
 	// Buffers, reused by requests.
 	out, doc, changed, found []byte
 	batch                    batch
@@ -44,17 +57,28 @@ type message struct {
 	head wire.Header
 	body any
 	err  error
+	// claimed is its memory in the connection's hold.
+	claimed int64
 	// arrived is closed when the message has been read.
 	arrived chan struct{}
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, r: bufio.NewReaderSize(nc, 4<<10)}
+	c := &conn{s: s, nc: nc, r: bufio.NewReaderSize(nc, 4<<10)}
+	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
+	c.hold = s.budget.Open(c, func(err error) {
+		s.opts.Logger.Infof("from %v: connection ended: %v", nc.RemoteAddr(), err)
+		c.cancel(err)
+		nc.Close()
+	})
+	return c
 }
 
 func (c *conn) serve() {
+	defer c.hold.Close()
 	defer c.reading.Wait()
 	defer c.nc.Close()
+	defer c.cancel(nil)
 	for {
 		m := c.next()
 		if m.err != nil {
@@ -72,15 +96,39 @@ func (c *conn) serve() {
 		if c.s.opts.OnlyMsg && c.outdated(m) {
 			return
 		}
+		c.hold.Busy()
+		c.claimed, c.until = m.claimed, c.ctx
 		reply := c.answer(m)
-		if reply == nil {
-			continue
-		}
-		if _, err := c.nc.Write(reply); err != nil {
+		m.body = nil // while its client reads the reply, the request need not be kept
+		if reply != nil && !c.send(reply) {
 			return
 		}
 		c.trim()
+		c.doc = small(c.doc)
+		c.release()
 	}
+}
+
+// send writes a reply. If it fails, the change stream of which it has a batch is closed: its client resumes with another.
+func (c *conn) send(reply net.Buffers) bool {
+	size := int64(0)
+	for _, part := range reply {
+		size += int64(len(part))
+	}
+	err := c.replying(size - c.shared)
+	c.hold.Idle()
+	if err == nil {
+		_, err = reply.WriteTo(c.nc)
+	}
+	if cur := c.sending; cur != nil && cur.stream != nil {
+		if err != nil {
+			c.s.cursors.kill(cur.id)
+		} else {
+			cur.stream.events.Done()
+		}
+	}
+	c.sending = nil
+	return err == nil
 }
 
 // outdated reports whether m is neither an OP_MSG nor a handshake, so that the connection must be closed. It
@@ -105,18 +153,23 @@ func (c *conn) outdated(m message) bool {
 	}
 }
 
-// trim frees buffers that one large request has grown.
+// trim frees buffers that one large request has grown, except for those of its reply.
 func (c *conn) trim() {
-	for _, buf := range []*[]byte{&c.out, &c.doc, &c.changed, &c.found, &c.batch.data} {
-		if cap(*buf) > 64<<10 {
-			*buf = nil
-		}
+	c.changed, c.found, c.batch.data = small(c.changed), small(c.found), small(c.batch.data)
+	clear(c.batch.shared[:cap(c.batch.shared)])
+}
+
+// small returns buf, or nil if it is large.
+func small(buf []byte) []byte {
+	if cap(buf) > freeBytes {
+		return nil
 	}
+	return buf
 }
 
 // emptyBatch returns an empty batch for a request's reply, valid until the next call.
 func (c *conn) emptyBatch() *batch {
-	c.batch.data, c.batch.ends = c.batch.data[:0], c.batch.ends[:0]
+	c.batch.data, c.batch.ends, c.batch.shared = c.batch.data[:0], c.batch.ends[:0], c.batch.shared[:0]
 	return &c.batch
 }
 
@@ -127,7 +180,7 @@ func (c *conn) next() message {
 		return *m
 	}
 	var m message
-	m.head, m.body, m.err = wire.Read(c.r, wire.MaxMessage)
+	c.read(&m)
 	return m
 }
 
@@ -141,19 +194,20 @@ func (c *conn) more() <-chan struct{} {
 		go func() {
 			defer c.reading.Done()
 			defer close(m.arrived)
-			m.head, m.body, m.err = wire.Read(c.r, wire.MaxMessage)
+			c.read(m)
 		}()
 	}
 	return c.ahead.arrived
 }
 
 // answer returns the reply to a message, or nil if it gets none. The bytes are valid until the next call.
-func (c *conn) answer(m message) []byte {
+func (c *conn) answer(m message) net.Buffers {
+	c.shared = 0
 	switch body := m.body.(type) {
 	case *wire.Query:
 		if db, ok := strings.CutSuffix(body.Collection, ".$cmd"); ok {
-			doc, _ := c.command(db, unwrapQuery(body.Query), nil)
-			return c.reply(m.head, wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}})
+			r, _ := c.command(db, unwrapQuery(body.Query), nil)
+			return c.reply(m.head, wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{r.whole()}})
 		}
 		return c.reply(m.head, c.safely(func() (wire.Reply, error) { return c.legacyFind(body) }))
 	case *wire.GetMore:
@@ -168,21 +222,22 @@ func (c *conn) answer(m message) []byte {
 		if v, ok := raw.Get(body.Body, "$db"); ok && v.Type == bson.TypeString {
 			db = string(raw.Text(v))
 		}
-		doc, _ := c.command(db, body.Body, body.Sequences)
+		r, _ := c.command(db, body.Body, body.Sequences)
 		if body.Flags&wire.MsgMoreToCome != 0 {
 			return nil
 		}
 		c.nextID++
-		c.out = wire.AppendMsg(c.out[:0], c.nextID, m.head.RequestID, doc)
-		return c.out
+		c.shared = int64(r.missing())
+		wire.PutMsgHead(r.buf, c.nextID, m.head.RequestID, r.missing())
+		return r.parts()
 	}
 	return nil
 }
 
-func (c *conn) reply(to wire.Header, r wire.Reply) []byte {
+func (c *conn) reply(to wire.Header, r wire.Reply) net.Buffers {
 	c.nextID++
 	c.out = wire.AppendReply(c.out[:0], c.nextID, to.RequestID, r)
-	return c.out
+	return net.Buffers{c.out}
 }
 
 // refuse replies with err to a message that can't be served.
@@ -239,19 +294,22 @@ func (c *conn) panicked(p any) error {
 }
 
 // command executes a command and returns its reply. The bytes are valid until the next call.
-func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc bsoncore.Document, err error) {
-	r := &request{conn: c, s: c.s, ctx: c.s.ctx, db: db, body: body, sequences: sequences}
-	r.out = append(c.doc[:0], 0, 0, 0, 0)
+func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc *reply, err error) {
+	r := &request{conn: c, s: c.s, ctx: c.ctx, db: db, body: body, sequences: sequences}
+	r.out = append(c.doc[:0], emptyReply[:]...)
 	defer func() {
 		if p := recover(); p != nil {
 			err = c.panicked(p)
 		}
+		doc = &reply{holes: r.holes}
 		if err != nil {
-			r.out = appendError(r.out[:0], err, r.labels(err)...)
+			doc.holes = nil
+			r.out = appendError(append(r.out[:0], emptyReply[:wire.MsgHead]...), err, r.labels(err)...)
 		} else {
-			r.out, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendDoubleElement(r.out, "ok", 1), 0)
+			r.out, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendDoubleElement(r.out, "ok", 1), wire.MsgHead)
 		}
-		doc, c.doc = r.out, r.out
+		doc.buf, c.doc = r.out, r.out
+		doc.widen(wire.MsgHead)
 	}()
 	return nil, r.run()
 }

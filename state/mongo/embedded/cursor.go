@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"bytes"
+	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -16,8 +18,11 @@ import (
 type cursor struct {
 	id        int64
 	namespace string
+	session   string       // that opened it, or ""
 	tx        *storage.Txn // that opened it, or nil
+	mem       *ledger      // of what it keeps between batches; or nil
 	sel       *selection
+	record    []byte // the key of the document that sel returned last
 	show      *query.Projection
 	skip      int64
 	left      int64    // documents that may still be returned; -1 for all
@@ -44,10 +49,13 @@ type flow struct {
 	late func() error // called periodically
 }
 
-// next appends the next document to dst; ok is false at the end.
-func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
+// next appends the next document to dst, which is part of c's reply; ok is false at the end.
+func (cur *cursor) next(c *conn, dst []byte) (_ []byte, ok bool, err error) {
 	if cur.flow != nil {
 		doc, err := cur.flow.next()
+		if err == nil {
+			err = c.room(len(doc))
+		}
 		return append(dst, doc...), doc != nil, err
 	}
 	if cur.left == 0 {
@@ -60,6 +68,15 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 		return dst, true, nil
 	}
 	doc, err := cur.pick()
+	for err == nil && doc != nil && !c.fits(len(doc)) {
+		if doc, err = cur.again(c, len(doc)); err != nil || doc != nil {
+			break
+		}
+		doc, err = cur.pick()
+	}
+	if err == nil {
+		err = c.room(len(doc))
+	}
 	if err != nil || doc == nil {
 		return dst, false, err
 	}
@@ -67,13 +84,34 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 	return dst, true, err
 }
 
+// again waits until there is room for the document that pick has returned, without holding what the store has read for it,
+// and reads it again. It returns nil if the document no longer matches.
+func (cur *cursor) again(c *conn, size int) ([]byte, error) {
+	record := bytes.Clone(cur.record)
+	if err := cur.sel.pause(); err != nil {
+		return nil, err
+	}
+	if err := c.await(size); err != nil {
+		return nil, err
+	}
+	doc, ok, err := cur.sel.coll.Get(cur.sel.tx, nil, record, nil)
+	if err == nil && (!ok || !cur.sel.filter.Match(doc)) {
+		if cur.left >= 0 {
+			cur.left++
+		}
+		return nil, nil
+	}
+	return doc, err
+}
+
 // pick returns the next document of the selection within skip and left, valid until the next call, and nil at the end.
 func (cur *cursor) pick() ([]byte, error) {
 	for cur.left != 0 {
-		_, doc, err := cur.sel.next()
+		record, doc, err := cur.sel.next()
 		if err != nil || doc == nil {
 			return nil, err
 		}
+		cur.record = record
 		if cur.skip > 0 {
 			cur.skip--
 			continue
@@ -89,14 +127,21 @@ func (cur *cursor) pick() ([]byte, error) {
 // maxBatch is the size in bytes at which a batch is sent; its last document may exceed it.
 const maxBatch = 4 << 20
 
-// A batch is a sequence of documents.
+// A batch is a sequence of documents: in data, or those of a change stream that others share.
 type batch struct {
 	data    []byte
 	ends    []int
+	shared  [][]byte
 	durable bool // it may only be sent once they are on disk
 }
 
+// len returns the number of documents.
+func (b *batch) len() int { return len(b.ends) + len(b.shared) }
+
 func (b *batch) each(do func(i int, doc []byte)) {
+	for i, doc := range b.shared {
+		do(i, doc)
+	}
 	start := 0
 	for i, end := range b.ends {
 		do(i, b.data[start:end])
@@ -106,11 +151,17 @@ func (b *batch) each(do func(i int, doc []byte)) {
 
 // fill reads up to n documents, or as many as fit if n is 0, and then releases the store's snapshot. more is
 // set if there may be more documents.
-func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
+func (cur *cursor) fill(c *conn, b *batch, n int64) (more bool, err error) {
 	more = true
-	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch {
+	if cur.sel != nil {
+		cur.sel.room = c.await
+		if cur.sel.scan != nil {
+			cur.sel.scan.Room = c.await
+		}
+	}
+	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && !c.full {
 		var ok bool
-		if b.data, ok, err = cur.next(b.data); err != nil || !ok {
+		if b.data, ok, err = cur.next(c, b.data); err != nil || !ok {
 			more = false
 			break
 		}
@@ -126,39 +177,45 @@ func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 
 // begin fills the first batch, with up to n documents. If there may be more, and single is not set, it registers the
 // cursor; otherwise id is 0.
-func (s *Server) begin(cur *cursor, b *batch, n int64, single bool) (id int64, err error) {
-	switch {
-	case cur.tail != nil:
-		if err := cur.tail.read(cur, b, n); err != nil {
-			return 0, err
-		}
-		single = single || cur.left == 0
-	case cur.stream != nil:
-		if err := cur.stream.read(b, n); err != nil {
-			return 0, err
-		}
-	case n > 0:
-		more, err := cur.fill(b, n)
-		if err != nil {
-			return 0, err
-		}
-		single = single || !more
-	case cur.sel != nil:
-		if err := cur.sel.pause(); err != nil {
-			return 0, err
-		}
-	}
-	if single {
-		return 0, nil
+func (c *conn) begin(cur *cursor, b *batch, n int64, single bool) (id int64, err error) {
+	more, err := cur.first(c, b, n)
+	if err != nil || single || !more {
+		cur.close()
+		return 0, err
 	}
 	// The client's time limit applied only to the first request.
 	if cur.sel != nil {
-		cur.sel.late = s.ctx.Err
+		cur.sel.late = c.s.ctx.Err
 	}
 	if cur.flow != nil {
-		cur.flow.late = s.ctx.Err
+		cur.flow.late = c.s.ctx.Err
 	}
-	return s.cursors.add(cur), nil
+	c.sending = cur
+	return c.s.cursors.add(cur), nil
+}
+
+// first reads the first batch; more is set if there may be more documents.
+func (cur *cursor) first(c *conn, b *batch, n int64) (more bool, err error) {
+	switch {
+	case cur.tail != nil:
+		err = cur.tail.read(c, cur, b, n)
+		return cur.left != 0, err
+	case cur.stream != nil:
+		return true, cur.stream.read(c, b, n)
+	case n > 0:
+		return cur.fill(c, b, n)
+	case cur.sel != nil:
+		return true, cur.sel.pause()
+	}
+	return true, nil
+}
+
+// close releases what the cursor has.
+func (cur *cursor) close() {
+	cur.mem.close()
+	if cur.stream != nil {
+		cur.stream.events.Close()
+	}
 }
 
 // waitFor waits for changed. more is false if the wait ends for another reason: the time is over, the cursor is killed,
@@ -172,9 +229,12 @@ func (cur *cursor) waitFor(c *conn, changed <-chan struct{}, over <-chan time.Ti
 	case <-cur.killed:
 		return false, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d was killed", cur.id)
 	case <-c.more():
+		if cur.stream != nil {
+			return false, c.ahead.err // a client that is gone resumes with another stream
+		}
 		return false, nil
-	case <-c.s.ctx.Done():
-		return false, c.s.ctx.Err()
+	case <-c.ctx.Done():
+		return false, context.Cause(c.ctx)
 	}
 }
 
@@ -206,6 +266,7 @@ func (cs *cursors) add(cur *cursor) int64 {
 		cur.id = rand.Int64()
 	}
 	cur.used, cur.killed = time.Now(), make(chan struct{})
+	cur.mem.idle(true)
 	cs.open[cur.id] = cur
 	cs.total++
 	if cs.reaper == nil && !cs.closed {
@@ -232,6 +293,7 @@ func (cs *cursors) remove(cur *cursor) {
 	if !cur.isKilled {
 		cur.isKilled = true
 		close(cur.killed)
+		cur.close()
 	}
 }
 
@@ -266,6 +328,7 @@ func (cs *cursors) take(tx *storage.Txn, id int64, namespace string) (*cursor, e
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor with id %d is in use", id)
 	}
 	cur.busy = true
+	cur.mem.idle(false)
 	return cur, nil
 }
 
@@ -273,6 +336,7 @@ func (cs *cursors) release(cur *cursor, more bool) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cur.busy, cur.used = false, time.Now()
+	cur.mem.idle(true)
 	if !more {
 		cs.remove(cur)
 	}
@@ -287,6 +351,22 @@ func (cs *cursors) kill(id int64) bool {
 		cs.remove(cur)
 	}
 	return cur != nil
+}
+
+// end closes a cursor if it is idle.
+func (cs *cursors) end(cur *cursor) {
+	cs.endIf(func(one *cursor) bool { return one == cur && !cur.busy })
+}
+
+// endIf closes the cursors that match.
+func (cs *cursors) endIf(match func(*cursor) bool) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, cur := range cs.open {
+		if match(cur) {
+			cs.remove(cur)
+		}
+	}
 }
 
 func (cs *cursors) counts() (open int, total int64) {

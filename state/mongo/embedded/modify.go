@@ -72,7 +72,9 @@ func (r *request) modify(collection string, m *modification, multi bool) (o outc
 
 // modifyOne changes the first document that matches.
 func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcome, err error) {
-	sel, err := newSelection(coll, choice{tx: r.tx, filter: m.filter, order: m.order, hint: m.hint}, r.late)
+	mem := r.s.ledger(nil)
+	defer mem.close()
+	sel, err := newSelection(coll, choice{tx: r.tx, filter: m.filter, order: m.order, hint: m.hint, ledger: mem}, r.late)
 	if err != nil {
 		return o, err
 	}
@@ -134,7 +136,7 @@ func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcom
 // change changes the document of a record if it exists and matches. If make is set, it inserts a missing document.
 func (r *request) change(coll *storage.Collection, m *modification, record []byte, make bool, o *outcome) error {
 	before := *o
-	return coll.Modify(r.tx, record, func(old []byte) (storage.Change, error) {
+	return coll.Modify(r.ctx, r.tx, record, func(old []byte) (storage.Change, error) {
 		*o = before // an earlier call was in vain
 		if old == nil {
 			if !make {
@@ -208,7 +210,7 @@ func (r *request) insertNew(coll *storage.Collection, m *modification, o *outcom
 	if err != nil {
 		return err
 	}
-	if err := coll.Insert(r.tx, doc); err != nil {
+	if err := coll.Insert(r.ctx, r.tx, doc); err != nil {
 		return err
 	}
 	id, _ := raw.Get(doc, "_id")

@@ -28,12 +28,13 @@ type request struct {
 	// session is set for a command of a transaction and for a retryable write, which run in tx; inTxn is set for the
 	// former, and failed if one of its writes failed.
 	session       *session
+	lsid          string // of the session that the command names, if any
 	tx            *storage.Txn
 	inTxn, failed bool
-	// out is the reply being built; commands append fields to it.
-	out []byte
+	// out is the reply being built; commands append fields to it. holes are where shared documents belong.
+	out   []byte
+	holes []hole
 
-	deadline time.Time // from maxTimeMS; zero for none
 	// durable is set if the reply may only be sent once everything that was written before, and what it tells, is on disk:
 	// the write concern or the read concern requires it.
 	durable bool
@@ -103,6 +104,9 @@ func (r *request) run() error {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
 	}
 	r.name = cmd.name
+	if cmd.name != "getMore" { // whose maxTimeMS is how long to wait for events
+		defer r.limit(r.body)()
+	}
 	if !cmd.admin {
 		if err := checkDatabase(r.db); err != nil {
 			return err
@@ -112,10 +116,27 @@ func (r *request) run() error {
 		return err
 	}
 	if r.durable {
-		return r.s.Barrier(r.ctx)
+		return r.s.Barrier(r.conn.ctx)
 	}
 	return nil
 }
+
+// limit lets r.ctx end when the maxTimeMS of a command has passed, or when the caller calls what it returns.
+func (r *request) limit(body []byte) context.CancelFunc {
+	v, ok := raw.Get(body, "maxTimeMS")
+	if d, err := maxTime(v); ok && err == nil && d > 0 { // general reports the error
+		return r.within(d)
+	}
+	return func() {}
+}
+
+func (r *request) within(d time.Duration) (cancel context.CancelFunc) {
+	r.ctx, cancel = context.WithTimeoutCause(r.ctx, d, errLate)
+	r.conn.until = r.ctx
+	return cancel
+}
+
+var errLate = mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 
 func checkDatabase(name string) error {
 	if name == "" || len(name) > 63 || strings.ContainsAny(name, "/\\. \"$*<>:|?\x00") {
@@ -193,10 +214,7 @@ func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 		r.durable = r.durable || isText(level, "majority", "linearizable")
 		return true, err
 	case "maxTimeMS":
-		d, err := maxTime(v)
-		if d > 0 {
-			r.deadline = time.Now().Add(d)
-		}
+		_, err := maxTime(v)
 		return true, err
 	case "writeConcern":
 		return true, r.writeConcern(v)
@@ -246,15 +264,7 @@ func isText(v bsoncore.Value, texts ...string) bool {
 }
 
 // late returns an error once the client's time limit has passed or the server has closed.
-func (r *request) late() error {
-	if err := r.ctx.Err(); err != nil {
-		return err
-	}
-	if !r.deadline.IsZero() && time.Now().After(r.deadline) {
-		return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
-	}
-	return nil
-}
+func (r *request) late() error { return context.Cause(r.ctx) }
 
 // documents returns the list of a write command, from its body or from a sequence.
 func (r *request) documents(name string) ([]bsoncore.Document, error) {

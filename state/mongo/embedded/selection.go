@@ -19,7 +19,8 @@ type selection struct {
 	coll   *storage.Collection
 	tx     *storage.Txn // that reads, or nil
 	filter *query.Filter
-	late   func() error // called periodically
+	late   func() error          // called periodically
+	room   func(bytes int) error // called before a document is copied; or nil
 
 	scan  *storage.Scan
 	count int
@@ -48,6 +49,10 @@ type choice struct {
 	mem *[]byte
 	// tally, if not nil, counts what is read.
 	tally *tally
+	// room, if not nil, is called before a document is copied.
+	room func(bytes int) error
+	// ledger, if not nil, counts the memory of documents that are sorted.
+	ledger *ledger
 }
 
 // A tally counts what a selection has read: documents, index keys, and documents that match.
@@ -85,7 +90,7 @@ func (ch *choice) path(coll *storage.Collection) (at path, err error) {
 
 // newSelection plans a query. The caller must call pause on the selection when done.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
-	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late, tally: ch.tally}
+	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late, room: ch.room, tally: ch.tally}
 	if ch.tx != nil {
 		if err := ch.tx.Check(coll); err != nil {
 			return nil, err
@@ -100,6 +105,7 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 		return sel, nil
 	}
 	sel.scan = coll.Scan(ch.tx, at.plan, at.indexes)
+	sel.scan.Room = ch.room
 	if at.plan.Sorted {
 		return sel, nil
 	}
@@ -195,7 +201,7 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	if sel.mem == nil {
 		sel.mem = new([]byte)
 	}
-	doc, ok, err := sel.coll.Get(sel.tx, (*sel.mem)[:0], sel.byID)
+	doc, ok, err := sel.coll.Get(sel.tx, (*sel.mem)[:0], sel.byID, sel.room)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -220,6 +226,9 @@ func (sel *selection) position() int {
 // sort reads all matching documents and sorts them. With a limit it keeps only that many.
 func (sel *selection) sort(ch choice) error {
 	all := query.NewSorter(ch.order, ch.limit)
+	if ch.ledger != nil {
+		all.Keep = ch.ledger.keep
+	}
 	for {
 		record, doc, err := sel.match()
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"juju/state/budget"
 	"juju/state/mongo/embedded/link"
 	"juju/state/mongo/embedded/storage"
 )
@@ -50,6 +51,9 @@ type Options struct {
 	// Repair opens a store with a damaged log by discarding all writes from the damage onwards. It reports
 	// what it discarded to the Logger.
 	Repair bool
+	// Memory is how many bytes the server holds for its clients: requests and replies, cursors, change streams and
+	// transactions; 0 means 256 MiB. It does not include the cache, nor the buffered writes.
+	Memory int64
 	// CursorTimeout is the lifetime of an unused cursor; 0 means 10 minutes.
 	CursorTimeout time.Duration
 	// Tap, for tests, wraps the client's end of each connection that Dial returns; each of its
@@ -64,6 +68,7 @@ type Server struct {
 	store    *storage.Store
 	cursors  cursors
 	sessions sessions
+	budget   *budget.Budget
 	started  time.Time
 	run      uint64 // a random number, which the tokens of change streams contain
 
@@ -101,6 +106,11 @@ func Open(dir string, opts Options) (*Server, error) {
 	if opts.CursorTimeout == 0 {
 		opts.CursorTimeout = 10 * time.Minute
 	}
+	if opts.Memory == 0 {
+		opts.Memory = defaultMemory
+	}
+	held := newBudget(opts.Memory)
+	feed := held.Open("changes", nil) // it has a limit of its own
 	store, err := storage.Open(dir, storage.Options{
 		FS:           opts.FS,
 		CacheSize:    opts.CacheSize,
@@ -108,6 +118,8 @@ func Open(dir string, opts Options) (*Server, error) {
 		Logf:         opts.Logger.Errorf,
 		Fatal:        opts.Fatal,
 		Repair:       opts.Repair,
+		Feed:         int(opts.Memory / 4),
+		FeedGrew:     func(bytes int) { feed.Force(int64(bytes)) },
 	})
 	if err != nil {
 		return nil, err
@@ -116,7 +128,7 @@ func Open(dir string, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), store.Close())
 	}
-	s := &Server{opts: opts, log: kept, store: store, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
+	s := &Server{opts: opts, log: kept, store: store, budget: held, started: time.Now(), run: rand.Uint64(), conns: map[*conn]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.cursors.init(opts.CursorTimeout)
 	s.sessions.restore(left, s)

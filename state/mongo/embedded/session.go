@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
+	"juju/state/budget"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/storage"
@@ -33,12 +34,16 @@ type session struct {
 	users int
 
 	mu     sync.Mutex
-	known  bool  // number and reply have been read from the store
-	number int64 // of the newest transaction or retryable write; -1 for none
+	known  bool  // number and state have been read from the store
+	number int64 // of the newest transaction or retryable write, whose reply is in the store; -1 for none
 	state  txnState
-	reply  []byte       // of the newest retryable write
-	txn    *storage.Txn // set while state is txnOpen
-	expiry *time.Timer  // aborts txn
+	// While state is txnOpen, txn is the transaction, expiry aborts it, hold is its memory, and free releases that.
+	txn    *storage.Txn
+	expiry *time.Timer
+	hold   *budget.Hold
+	free   func()
+
+	cursors *cursors
 }
 
 type txnState int
@@ -89,7 +94,7 @@ func (ss *sessions) add(id []byte, s *Server) *session {
 	if ss.byID == nil {
 		ss.byID = map[string]*session{}
 	}
-	one := &session{id: bytes.Clone(id), number: -1, used: time.Now()}
+	one := &session{id: bytes.Clone(id), number: -1, used: time.Now(), cursors: &s.cursors}
 	ss.byID[string(id)] = one
 	if ss.reaper == nil && !ss.closed {
 		ss.reaper = time.AfterFunc(sessionTimeout, func() { ss.reap(s) })
@@ -123,17 +128,20 @@ func (ss *sessions) reap(s *Server) {
 	}
 }
 
-// end ends sessions, and aborts their transactions.
+// end ends sessions, aborts their transactions, and closes their cursors.
 func (ss *sessions) end(s *Server, ids [][]byte) error {
 	var ended []*session
+	gone := map[string]bool{}
 	ss.mu.Lock()
 	for _, id := range ids {
 		if one := ss.byID[string(id)]; one != nil {
 			ended = append(ended, one)
 			delete(ss.byID, string(id))
+			gone[string(id)] = true
 		}
 	}
 	ss.mu.Unlock()
+	s.cursors.endIf(func(cur *cursor) bool { return gone[cur.session] })
 	for _, one := range ended {
 		one.end()
 	}
@@ -165,15 +173,18 @@ func (one *session) end() {
 // abort ends the session's transaction, if there is one. The caller holds mu.
 func (one *session) abort() {
 	if one.state == txnOpen {
-		one.txn.Abort()
+		txn := one.txn
+		txn.Abort()
 		one.over(txnAborted)
+		one.cursors.endIf(func(cur *cursor) bool { return cur.tx == txn })
 	}
 }
 
 // over records the end of the session's transaction.
 func (one *session) over(state txnState) {
-	one.state, one.txn = state, nil
 	one.expiry.Stop()
+	one.free()
+	one.state, one.txn, one.expiry, one.hold, one.free = state, nil, nil, nil, nil // they refer to the transaction
 }
 
 // recall reads what the store remembers of the session, once. The caller holds mu.
@@ -186,7 +197,7 @@ func (one *session) recall(s *Server) error {
 		return err
 	}
 	if r != nil {
-		if one.number, one.reply, one.state = r.Number, r.Reply, txnCommitted; len(r.Reply) > 0 {
+		if one.number, one.state = r.Number, txnCommitted; len(r.Reply) > 0 {
 			one.state = txnNone
 		}
 	}
@@ -272,6 +283,7 @@ func (r *request) inSession(cmd command) error {
 	if u.id == nil {
 		return cmd.run(r)
 	}
+	r.lsid = string(u.id)
 	if u.numbered && r.s.opts.Standalone {
 		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
@@ -319,15 +331,8 @@ func (r *request) transaction(cmd command, u sessionUse) error {
 			"Only servers in a sharded cluster can start a new transaction at the active transaction number %d", u.number)
 	case u.start:
 		one.abort()
-		one.number, one.state, one.txn, one.reply = u.number, txnOpen, r.s.store.Begin(), nil
-		txn := one.txn
-		one.expiry = time.AfterFunc(txnLifetime, func() {
-			one.mu.Lock()
-			defer one.mu.Unlock()
-			if one.txn == txn {
-				one.abort()
-			}
-		})
+		one.number, one.state = u.number, txnOpen
+		one.begin(r.s)
 	case u.number != one.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,
 			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", u.number, one.number)
@@ -344,6 +349,8 @@ func (r *request) transaction(cmd command, u sessionUse) error {
 		one.expiry.Reset(txnLifetime)
 	}
 	r.tx, r.inTxn = one.txn, true
+	one.hold.Busy()
+	defer one.hold.Idle()
 	return cmd.run(r)
 }
 
@@ -379,55 +386,6 @@ func (r *request) abortTransaction() error {
 	}
 	r.session.abort()
 	return nil
-}
-
-// retryable runs a write that the client may send again because it hasn't seen the reply. The write is a transaction of
-// its own, together with the record of its reply.
-func (r *request) retryable(cmd command, number int64) error {
-	one := r.session
-	if retryable[cmd.name] == "" {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "%s does not support a transaction number", cmd.name)
-	}
-	if number == one.number {
-		if one.state != txnNone {
-			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Transaction %d is not a retryable write", number)
-		}
-		r.out = append(r.out, one.reply...)
-		return r.concern()
-	}
-	one.abort()
-	start := len(r.out)
-	run := func() (*storage.SessionRecord, error) {
-		r.out = r.out[:start]
-		if err := cmd.run(r); err != nil {
-			return nil, err
-		}
-		return &storage.SessionRecord{Session: one.id, Number: number, Reply: bytes.Clone(r.out[start:])}, nil
-	}
-	var record *storage.SessionRecord
-	var err error
-	if name, nerr := r.collection(); nerr == nil && r.isCapped(name) {
-		// Transactions can't write to it.
-		if record, err = run(); err == nil {
-			err = r.s.store.Remember(record)
-		}
-	} else {
-		err = r.s.store.Atomically(func(tx *storage.Txn) (_ *storage.SessionRecord, err error) {
-			r.tx = tx
-			record, err = run()
-			return record, err
-		})
-		r.tx = nil
-	}
-	if err == nil {
-		one.number, one.state, one.reply = number, txnNone, record.Reply
-	}
-	return err
-}
-
-func (r *request) isCapped(name string) bool {
-	coll := r.s.store.Collection(r.db, name)
-	return coll != nil && coll.Options().Capped
 }
 
 // endSessions ends the sessions that the client no longer uses.

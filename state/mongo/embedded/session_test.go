@@ -229,3 +229,53 @@ func TestCursorsOfTransactions(t *testing.T) {
 	}
 	c.must(in(1, false, commit))
 }
+
+// The cursors of a transaction that was aborted, and those of a session that has ended, are closed.
+func TestCursorsEndWithTheirTransaction(t *testing.T) {
+	c := connect(t, open(t, embedded.Options{}))
+	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(20)}})
+	five := bson.E{Key: "batchSize", Value: 5}
+	aborted := number(c.must(in(1, true, find, five)), "cursor", "id")
+	c.must(in(1, false, abort))
+	if got := c.code(more(aborted)); got != 43 {
+		t.Errorf("a cursor of an aborted transaction: code %d", got)
+	}
+	ended := number(c.must(d{find, five, lsid(1)}), "cursor", "id")
+	other := number(c.must(d{find, five, lsid(2)}), "cursor", "id")
+	c.must(d{{Key: "endSessions", Value: bson.A{lsid(1).Value}}})
+	if got := c.code(more(ended)); got != 43 {
+		t.Errorf("a cursor of a session that has ended: code %d", got)
+	}
+	c.must(more(other))
+}
+
+// A command that waits for what a transaction holds ends when its time is over.
+func TestTimeLimitsOfWaitingWrites(t *testing.T) {
+	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
+		c, other := connect(t, s), connect(t, s)
+		c.must(adding(0))
+		c.must(in(1, true, bson.E{Key: "update", Value: "c"}, bson.E{Key: "updates", Value: bson.A{
+			d{{Key: "q", Value: d{{Key: "_id", Value: 0}}}, {Key: "u", Value: d{{Key: "$set", Value: d{{Key: "a", Value: 1}}}}}}}}))
+		held := d{{Key: "_id", Value: 0}}
+		set := d{{Key: "$set", Value: d{{Key: "a", Value: 2}}}}
+		for _, cmd := range []d{
+			{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{d{{Key: "q", Value: held}, {Key: "u", Value: set}}}}},
+			{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{d{{Key: "q", Value: d{}}, {Key: "u", Value: set}, {Key: "multi", Value: true}}}}},
+			{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{d{{Key: "q", Value: held}, {Key: "limit", Value: 1}}}}},
+			{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: held}, {Key: "update", Value: set}},
+			{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{d{{Key: "q", Value: held}, {Key: "u", Value: set}}}},
+				lsid(2), {Key: "txnNumber", Value: int64(1)}},
+			{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{d{{Key: "key", Value: d{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}}}},
+			{{Key: "drop", Value: "c"}},
+		} {
+			began := time.Now()
+			if got := other.code(append(cmd, bson.E{Key: "maxTimeMS", Value: 1000})); got != 50 {
+				t.Errorf("%v: code %d", cmd, got)
+			}
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("%v: %v", cmd, took)
+			}
+		}
+		c.must(in(1, false, commit))
+	})
+}

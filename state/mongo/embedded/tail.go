@@ -30,11 +30,11 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 }
 
 // read is fill for a tailable cursor: it reads the new documents up to the current end.
-func (t *tail) read(cur *cursor, b *batch, n int64) error {
+func (t *tail) read(c *conn, cur *cursor, b *batch, n int64) error {
 	scan := t.coll.Natural()
 	defer scan.Pause()
 	scan.SkipTo(t.seen)
-	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && cur.left != 0 {
+	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && cur.left != 0 && !c.full {
 		record, doc, err := scan.Next()
 		if err != nil {
 			return err
@@ -57,6 +57,9 @@ func (t *tail) read(cur *cursor, b *batch, n int64) error {
 		if cur.left > 0 {
 			cur.left--
 		}
+		if err := c.room(len(doc)); err != nil {
+			return err
+		}
 		if b.data, err = cur.show.Append(b.data, doc, t.filter.Position()); err != nil {
 			return err
 		}
@@ -73,7 +76,7 @@ func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) er
 	var timer *time.Timer
 	for {
 		changed := t.coll.Changed()
-		if err := t.read(cur, b, n); err != nil || len(b.ends) > 0 || d <= 0 {
+		if err := t.read(c, cur, b, n); err != nil || len(b.ends) > 0 || d <= 0 {
 			return err
 		}
 		if timer == nil {

@@ -40,6 +40,7 @@ const (
 	WriteConflict                      Code = 112
 	ShutdownInProgress                 Code = 91
 	CappedPositionLost                 Code = 136
+	ExceededMemoryLimit                Code = 146
 	CannotIndexParallelArrays          Code = 171
 	QueryPlanKilled                    Code = 175
 	InvalidIndexSpec                   Code = 197
@@ -103,6 +104,7 @@ var names = map[Code]string{
 	WriteConflict:                      "WriteConflict",
 	ShutdownInProgress:                 "ShutdownInProgress",
 	CappedPositionLost:                 "CappedPositionLost",
+	ExceededMemoryLimit:                "ExceededMemoryLimit",
 	CannotIndexParallelArrays:          "CannotIndexParallelArrays",
 	QueryPlanKilled:                    "QueryPlanKilled",
 	InvalidIndexSpec:                   "InvalidIndexSpecificationOption",

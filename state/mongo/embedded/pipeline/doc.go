@@ -2,7 +2,7 @@
 // $skip, $limit, $unwind and $count, and the expressions and accumulators that they contain.
 //
 //	p, err := pipeline.Compile(stages, true)
-//	next := p.Run(source, check)
+//	next := p.Run(source, pipeline.Control{Check: check, Keep: keep})
 //
 // The stages at the beginning that a query can do are available as p.Head, so that the caller selects the documents of
 // the source with indexes; the others transform these documents, one at a time. $sort and $group hold documents in

@@ -45,7 +45,7 @@ func FuzzPipeline(f *testing.F) {
 		if err != nil {
 			t.Fatalf("only with a head: %v", err)
 		}
-		next := p.Run(from(docs), never)
+		next := p.Run(from(docs), free)
 		for range 1000 {
 			doc, err := next()
 			if err != nil || doc == nil {

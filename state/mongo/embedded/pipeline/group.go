@@ -106,12 +106,12 @@ func (g *grouping) field(name string, v bsoncore.Value) error {
 // groupSize is about what a group takes in memory, apart from its values.
 const groupSize = 200
 
-func (g *grouping) run(in Source, check func() error) Source {
+func (g *grouping) run(in Source, ctl Control) Source {
 	var groups []*group // in the order of their first documents; nil before they are known
 	var out []byte
 	return func() (_ []byte, err error) {
 		if groups == nil {
-			if groups, err = g.collect(in, check); err != nil {
+			if groups, err = g.collect(in, ctl); err != nil {
 				return nil, err
 			}
 		}
@@ -137,12 +137,13 @@ func (g *grouping) run(in Source, check func() error) Source {
 	}
 }
 
-func (g *grouping) collect(in Source, check func() error) ([]*group, error) {
+func (g *grouping) collect(in Source, ctl Control) ([]*group, error) {
 	byKey := map[string]*group{}
 	groups := []*group{}
 	size := 0
 	var key []byte
-	err := consume(in, check, func(doc []byte) error {
+	err := consume(in, ctl, func(doc []byte) error {
+		before := size
 		id, err := g.id(doc)
 		if err != nil {
 			return err
@@ -171,7 +172,7 @@ func (g *grouping) collect(in Source, check func() error) ([]*group, error) {
 		if size > query.MaxMemory {
 			return mongoerr.New(mongoerr.MemoryLimit, "$group exceeded memory limit of %d bytes, and is not done on disk", query.MaxMemory)
 		}
-		return nil
+		return ctl.Keep(size - before)
 	})
 	return groups, err
 }

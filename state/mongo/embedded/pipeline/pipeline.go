@@ -21,8 +21,14 @@ const maxDocument = 16 << 20
 // longer than until the pipeline returns one: between two batches of a cursor the store may free what it has read.
 type Source func() (doc []byte, err error)
 
-// A stage transforms what in returns. It calls check now and then, and ends with its error.
-type stage func(in Source, check func() error) Source
+// A Control bounds an aggregation, which ends with the error of either function.
+type Control struct {
+	Check func() error          // is called now and then
+	Keep  func(bytes int) error // is called when a stage keeps more bytes, or fewer
+}
+
+// A stage transforms what in returns.
+type stage func(in Source, ctl Control) Source
 
 // A Head is the beginning of a pipeline as a query.
 type Head struct {
@@ -185,11 +191,10 @@ func window(list []spec) (skip, limit int64, used int, err error) {
 	return skip, limit, used, nil
 }
 
-// Run returns the result for the documents of in, which p.Head has selected. check is called now and then; its error
-// ends the aggregation.
-func (p *Pipeline) Run(in Source, check func() error) Source {
+// Run returns the result for the documents of in, which p.Head has selected.
+func (p *Pipeline) Run(in Source, ctl Control) Source {
 	for _, s := range p.stages {
-		in = s(in, check)
+		in = s(in, ctl)
 	}
 	return in
 }
@@ -229,7 +234,7 @@ func matchOf(v bsoncore.Value) (*query.Filter, error) {
 
 func compileMatch(v bsoncore.Value) (stage, error) {
 	f, err := matchOf(v)
-	return func(in Source, _ func() error) Source {
+	return func(in Source, _ Control) Source {
 		return func() ([]byte, error) {
 			for {
 				doc, err := in()
@@ -254,7 +259,7 @@ func skipOf(v bsoncore.Value) (int64, error) {
 
 func compileSkip(v bsoncore.Value) (stage, error) {
 	skip, err := skipOf(v)
-	return func(in Source, _ func() error) Source {
+	return func(in Source, _ Control) Source {
 		n := skip
 		return func() ([]byte, error) {
 			for ; n > 0; n-- {
@@ -280,7 +285,7 @@ func limitOf(v bsoncore.Value) (int64, error) {
 
 func compileLimit(v bsoncore.Value) (stage, error) {
 	limit, err := limitOf(v)
-	return func(in Source, _ func() error) Source {
+	return func(in Source, _ Control) Source {
 		n := limit
 		return func() ([]byte, error) {
 			if n == 0 {
@@ -314,12 +319,13 @@ func compileSort(list []spec) (stage, int, error) {
 	if limit > 0 && skip < math.MaxInt64-limit {
 		keep = skip + limit
 	}
-	return func(in Source, check func() error) Source {
+	return func(in Source, ctl Control) Source {
 		var sorted []query.Sorted
 		return func() ([]byte, error) {
 			if sorted == nil {
 				all := query.NewSorter(order, keep)
-				if err := consume(in, check, func(doc []byte) error { return all.Add(doc, nil, -1) }); err != nil {
+				all.Keep = ctl.Keep
+				if err := consume(in, ctl, func(doc []byte) error { return all.Add(doc, nil, -1) }); err != nil {
 					return nil, err
 				}
 				sorted = all.Sorted()
@@ -337,14 +343,14 @@ func compileSort(list []spec) (stage, int, error) {
 }
 
 // consume reads a source to its end.
-func consume(in Source, check func() error, with func(doc []byte) error) error {
+func consume(in Source, ctl Control, with func(doc []byte) error) error {
 	for n := 1; ; n++ {
 		doc, err := in()
 		if err == nil && doc != nil {
 			err = with(doc)
 		}
 		if err == nil && n%checkEvery == 0 {
-			err = check()
+			err = ctl.Check()
 		}
 		if err != nil || doc == nil {
 			return err
@@ -360,14 +366,14 @@ func compileCount(v bsoncore.Value) (stage, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return func(in Source, check func() error) Source {
+	return func(in Source, ctl Control) Source {
 		done := false
 		return func() ([]byte, error) {
 			if done {
 				return nil, nil
 			}
 			n := int64(0)
-			err := consume(in, check, func([]byte) error { n++; return nil })
+			err := consume(in, ctl, func([]byte) error { n++; return nil })
 			done = true
 			if err != nil || n == 0 {
 				return nil, err

@@ -44,7 +44,7 @@ func from(list []bsoncore.Document) pipeline.Source {
 	}
 }
 
-func never() error { return nil }
+var free = pipeline.Control{Check: func() error { return nil }, Keep: func(int) error { return nil }}
 
 // result runs stages on documents and returns the result as text.
 func result(docs, stages []bsoncore.Document) (string, error) {
@@ -57,7 +57,7 @@ func result(docs, stages []bsoncore.Document) (string, error) {
 	next := p.Run(func() (_ []byte, err error) {
 		read, err = source()
 		return read, err
-	}, never)
+	}, free)
 	var out []string
 	for {
 		doc, err := next()
@@ -322,7 +322,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		doc, err := p.Run(test.source, never)()
+		doc, err := p.Run(test.source, free)()
 		runtime.ReadMemStats(&after)
 		if !mongoerr.Is(err, test.code) {
 			t.Errorf("%.60s: %d bytes, %v; want code %d", test.stages, len(doc), err, test.code)
@@ -343,12 +343,12 @@ func TestLongStagesAreChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		_, err = p.Run(from(slices.Repeat(small, 10_000)), func() error {
+		_, err = p.Run(from(slices.Repeat(small, 10_000)), pipeline.Control{Keep: free.Keep, Check: func() error {
 			if n++; n > 3 {
 				return over
 			}
 			return nil
-		})()
+		}})()
 		if !errors.Is(err, over) {
 			t.Errorf("%s: %v, want that the time is over", stages, err)
 		}

@@ -159,7 +159,7 @@ func (f *field) add(steps []string, value expr) {
 	f.value = value
 }
 
-func (p *projection) run(in Source, _ func() error) Source {
+func (p *projection) run(in Source, _ Control) Source {
 	var shown, out []byte
 	return func() ([]byte, error) {
 		doc, err := in()

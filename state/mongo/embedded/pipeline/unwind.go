@@ -68,7 +68,7 @@ func compileUnwind(v bsoncore.Value) (stage, error) {
 	return u.run, nil
 }
 
-func (u *unwind) run(in Source, check func() error) Source {
+func (u *unwind) run(in Source, ctl Control) Source {
 	var doc []byte // whose array is being read: a copy, because that may take several batches
 	var array raw.Iter
 	var out, scratch []byte
@@ -85,7 +85,7 @@ func (u *unwind) run(in Source, check func() error) Source {
 	return func() ([]byte, error) {
 		for {
 			if calls++; calls%checkEvery == 0 {
-				if err := check(); err != nil {
+				if err := ctl.Check(); err != nil {
 					return nil, err
 				}
 			}

@@ -14,6 +14,9 @@ const MaxMemory = 100 << 20
 
 // A Sorter sorts documents in memory. Equal documents keep their order.
 type Sorter struct {
+	// Keep, unless it is nil, is called before the Sorter's memory grows, with the bytes; its error is returned.
+	Keep func(bytes int) error
+
 	order Sort
 	limit int64
 	all   ranked
@@ -39,15 +42,21 @@ func (s *Sorter) Add(doc, record []byte, position int) error {
 	if full && bytes.Compare(p.key, s.all[0].key) >= 0 {
 		return nil
 	}
-	p.Record, p.Doc = bytes.Clone(record), bytes.Clone(doc)
-	s.size += p.bytes()
+	more := len(p.key) + len(record) + len(doc)
 	if full {
-		s.size -= heap.Pop(&s.all).(Sorted).bytes()
+		more -= heap.Pop(&s.all).(Sorted).bytes()
 	}
+	s.size += more
 	if s.size > MaxMemory {
 		return mongoerr.New(mongoerr.MemoryLimit,
 			"Sort exceeded memory limit of %d bytes, and is not done on disk. Add an index, or specify a smaller limit.", MaxMemory)
 	}
+	if s.Keep != nil {
+		if err := s.Keep(more); err != nil {
+			return err
+		}
+	}
+	p.Record, p.Doc = bytes.Clone(record), bytes.Clone(doc)
 	if s.limit > 0 {
 		heap.Push(&s.all, p)
 	} else {

@@ -90,7 +90,7 @@ func (c *Collection) push(doc []byte) error {
 
 // evict adds the removal of an old document to b, and returns its size.
 func (c *Collection) evict(b *pebble.Batch, record []byte) (int64, error) {
-	old, ok, err := c.store.appendGet(nil, nil, record)
+	old, ok, err := c.store.appendGet(nil, nil, record, nil)
 	if err != nil || !ok {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -147,16 +148,16 @@ func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, er
 	return c, nil
 }
 
-// Drop removes a collection and its contents. It reports whether it existed.
-func (s *Store) Drop(db, name string) (bool, error) {
-	s.ddl.Lock()
-	defer s.ddl.Unlock()
-	c := s.Collection(db, name)
+// Drop removes a collection and its contents. It reports whether it existed. It waits like CreateIndex.
+func (s *Store) Drop(ctx context.Context, db, name string) (bool, error) {
+	c, unlock, err := s.alone(ctx, func() *Collection { return s.Collection(db, name) })
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
 	if c == nil {
 		return false, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	b := s.db.NewBatch()
 	s.clearSpace(b, c.space)
 	for _, index := range c.Indexes() {
@@ -168,7 +169,7 @@ func (s *Store) Drop(db, name string) (bool, error) {
 	}
 	c.dropped.Store(true)
 	s.altered(c)
-	s.feed.add(func() []Event { return []Event{{Kind: Dropped, DB: db, Collection: name}} })
+	s.feed.add(func() []*Event { return []*Event{{Kind: Dropped, DB: db, Collection: name}} })
 	s.mu.Lock()
 	delete(s.collections[db], name)
 	if len(s.collections[db]) == 0 {
@@ -180,9 +181,9 @@ func (s *Store) Drop(db, name string) (bool, error) {
 }
 
 // DropDatabase drops all collections of a database.
-func (s *Store) DropDatabase(db string) error {
+func (s *Store) DropDatabase(ctx context.Context, db string) error {
 	for _, c := range s.Collections(db) {
-		if _, err := s.Drop(db, c.name); err != nil {
+		if _, err := s.Drop(ctx, db, c.name); err != nil {
 			return err
 		}
 	}

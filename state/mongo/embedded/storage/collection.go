@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ type Collection struct {
 	opts     CollectionOptions
 
 	// mu is read-locked by changes to documents, and locked by changes to the indexes and by Drop.
-	mu      sync.RWMutex
+	mu      gate
 	dropped atomic.Bool
 	// replaced is set before a Replacement removes the content, for which another Collection has the new one.
 	replaced atomic.Bool
@@ -100,12 +101,12 @@ type Change struct {
 // Modify changes or inserts the document with the given record key, in a transaction if tx is not nil. It calls decide
 // with the document, or nil if there is none; the document can't change in any other way until Modify returns. A new
 // document's _id must match the record key. decide must not retain the document or use the store. It is called again
-// if Modify had to wait for a transaction.
-func (c *Collection) Modify(tx *Txn, record []byte, decide func(old []byte) (Change, error)) error {
+// if Modify had to wait for a transaction, which ctx ends with its cause.
+func (c *Collection) Modify(ctx context.Context, tx *Txn, record []byte, decide func(old []byte) (Change, error)) error {
 	if tx != nil {
 		return tx.modify(c, record, decide)
 	}
-	return c.store.patiently(func() error { return c.modify(record, decide) })
+	return c.store.patiently(ctx, func() error { return c.modify(record, decide) })
 }
 
 func (c *Collection) modify(record []byte, decide func(old []byte) (Change, error)) error {
@@ -152,7 +153,7 @@ func (c *Collection) finish(b *pebble.Batch, key, old []byte, ch Change) error {
 	if err := c.store.commit(b); err != nil {
 		return err
 	}
-	c.store.feed.add(func() []Event { return []Event{c.event(old, ch)} })
+	c.store.feed.add(func() []*Event { return []*Event{c.event(old, ch)} })
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (c *Collection) saveFlags() error {
 }
 
 // Insert inserts a document, which must have an _id, in a transaction if tx is not nil.
-func (c *Collection) Insert(tx *Txn, doc []byte) error {
+func (c *Collection) Insert(ctx context.Context, tx *Txn, doc []byte) error {
 	id, _ := raw.Get(doc, "_id")
 	if err := CheckID(id); err != nil {
 		return err
@@ -190,7 +191,7 @@ func (c *Collection) Insert(tx *Txn, doc []byte) error {
 		}
 		return c.push(doc)
 	}
-	return c.Modify(tx, c.Record(id), func(old []byte) (Change, error) {
+	return c.Modify(ctx, tx, c.Record(id), func(old []byte) (Change, error) {
 		if old != nil {
 			return Change{}, duplicate(c, c.Indexes()[0], doc)
 		}
@@ -236,9 +237,10 @@ func checkNested(doc []byte) error {
 	return nil
 }
 
-// Get appends the document under a record key, as tx sees it, to dst.
-func (c *Collection) Get(tx *Txn, dst, record []byte) (doc []byte, ok bool, err error) {
-	if doc, ok, err = c.store.appendGet(tx, dst, record); !ok && err == nil {
+// Get appends the document under a record key, as tx sees it, to dst. Unless room is nil, it is called before dst is
+// replaced by a longer one, with the bytes of the document; its error is returned.
+func (c *Collection) Get(tx *Txn, dst, record []byte, room func(bytes int) error) (doc []byte, ok bool, err error) {
+	if doc, ok, err = c.store.appendGet(tx, dst, record, room); !ok && err == nil {
 		err = c.complete(tx)
 	}
 	return doc, ok, err

@@ -22,20 +22,20 @@ func TestBuildIndex(t *testing.T) {
 	for i := range 100 {
 		insert(t, c, bson.D{id(i), {Key: "k", Value: i / 2}, {Key: "l", Value: bson.A{i, i + 1}}})
 	}
-	_, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}, Unique: true})
+	_, err := c.CreateIndex(t.Context(), &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}, Unique: true})
 	if !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("a unique index on duplicate values: %v", err)
 	}
 	index(t, c, &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}})
 	index(t, c, &storage.Index{Name: "l", Fields: []query.Field{{Path: "l"}}})
-	if made, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}}); made || err != nil {
+	if made, err := c.CreateIndex(t.Context(), &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}}); made || err != nil {
 		t.Errorf("the same index again: %v, %v", made, err)
 	}
-	_, err = c.CreateIndex(&storage.Index{Name: "k2", Fields: []query.Field{{Path: "k"}}})
+	_, err = c.CreateIndex(t.Context(), &storage.Index{Name: "k2", Fields: []query.Field{{Path: "k"}}})
 	if !mongoerr.Is(err, mongoerr.IndexOptionsConflict) {
 		t.Errorf("the same keys under another name: %v", err)
 	}
-	_, err = c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k2"}}})
+	_, err = c.CreateIndex(t.Context(), &storage.Index{Name: "k", Fields: []query.Field{{Path: "k2"}}})
 	if !mongoerr.Is(err, mongoerr.IndexKeySpecsConflict) {
 		t.Errorf("other keys under the same name: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestBuildIndex(t *testing.T) {
 		t.Error("the index lost its multikey flag")
 	}
 	check(t, s)
-	if n, err := c.DropIndexes(func(*storage.Index) bool { return true }); n != 2 || err != nil {
+	if n, err := c.DropIndexes(t.Context(), func(*storage.Index) bool { return true }); n != 2 || err != nil {
 		t.Errorf("dropped %d, %v", n, err)
 	}
 	check(t, s)
@@ -66,7 +66,7 @@ func TestCapped(t *testing.T) {
 	for i := range 25 {
 		insert(t, c, bson.D{id(100 - i), {Key: "k", Value: i}})
 	}
-	if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
+	if err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("a duplicate _id: %v", err)
 	}
 	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // the first one has been evicted
@@ -114,16 +114,16 @@ func TestDrop(t *testing.T) {
 	if _, err := s.Create("db", "c", storage.CollectionOptions{}); !mongoerr.Is(err, mongoerr.NamespaceExists) {
 		t.Errorf("second Create: %v", err)
 	}
-	if ok, err := s.Drop("db", "c"); !ok || err != nil {
+	if ok, err := s.Drop(t.Context(), "db", "c"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if ok, err := s.Drop("db", "c"); ok || err != nil {
+	if ok, err := s.Drop(t.Context(), "db", "c"); ok || err != nil {
 		t.Errorf("second Drop: %v, %v", ok, err)
 	}
-	if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
+	if err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
 		t.Errorf("Insert into a dropped collection: %v", err)
 	}
-	if _, err := c.CreateIndex(kinds[1]); !errors.Is(err, storage.ErrDropped) {
+	if _, err := c.CreateIndex(t.Context(), kinds[1]); !errors.Is(err, storage.ErrDropped) {
 		t.Errorf("CreateIndex on a dropped collection: %v", err)
 	}
 	again := create(t, s, "c", storage.CollectionOptions{})
@@ -133,7 +133,7 @@ func TestDrop(t *testing.T) {
 	if got := s.Databases(); !slices.Equal(got, []string{"db"}) {
 		t.Errorf("databases %v", got)
 	}
-	if err := s.DropDatabase("db"); err != nil || len(s.Databases()) != 0 {
+	if err := s.DropDatabase(t.Context(), "db"); err != nil || len(s.Databases()) != 0 {
 		t.Errorf("databases %v, %v", s.Databases(), err)
 	}
 }

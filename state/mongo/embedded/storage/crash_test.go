@@ -132,11 +132,11 @@ func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int
 		default:
 		}
 		doc := bson.D{id(fmt.Sprintf("%d-%d", w, i)), {Key: "w", Value: w}, {Key: "n", Value: i}, {Key: "pad", Value: strings.Repeat("x", r.IntN(200))}}
-		if err := c.Insert(nil, bsontest.RawDocument(doc)); err != nil {
+		if err := c.Insert(t.Context(), nil, bsontest.RawDocument(doc)); err != nil {
 			t.Error(err)
 			return
 		}
-		if err := log.Insert(nil, bsontest.RawDocument(doc)); err != nil {
+		if err := log.Insert(t.Context(), nil, bsontest.RawDocument(doc)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -341,7 +341,7 @@ func TestDiskFails(t *testing.T) {
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("second Barrier: %v", err)
 			}
-			if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
+			if err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("Insert after the failure: %v", err)
 			}
 			<-deaths // Fatal may be called after the barrier fails

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,13 +13,14 @@ import (
 )
 
 // CreateIndex adds an index and fills it, while writes to the collection wait. It reports whether it added one: the
-// same index may already exist.
-func (c *Collection) CreateIndex(want *Index) (bool, error) {
+// same index may already exist. It first waits for the transactions that have changed the collection, until ctx ends.
+func (c *Collection) CreateIndex(ctx context.Context, want *Index) (bool, error) {
 	s := c.store
-	s.ddl.Lock()
-	defer s.ddl.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	_, unlock, err := s.alone(ctx, func() *Collection { return c })
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
 	if c.dropped.Load() {
 		return false, ErrDropped
 	}
@@ -51,7 +53,7 @@ func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	b = s.db.NewBatch()
 	_ = b.Delete(binary.BigEndian.AppendUint32([]byte{keyBuilding}, ix.space), nil)
 	_ = b.Set(c.catalogKey(), c.encode(), nil)
-	err := s.commit(b)
+	err = s.commit(b)
 	s.altered(c)
 	return true, err
 }
@@ -113,12 +115,13 @@ func (c *Collection) flush(b **pebble.Batch) error {
 	return err
 }
 
-// DropIndexes removes the indexes that drop selects, except for _id_.
-func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
-	c.store.ddl.Lock()
-	defer c.store.ddl.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// DropIndexes removes the indexes that drop selects, except for _id_. It waits like CreateIndex.
+func (c *Collection) DropIndexes(ctx context.Context, drop func(*Index) bool) (int, error) {
+	_, unlock, err := c.store.alone(ctx, func() *Collection { return c })
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	if c.dropped.Load() {
 		return 0, ErrDropped
 	}
@@ -137,7 +140,7 @@ func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	}
 	c.setIndexes(keep)
 	_ = b.Set(c.catalogKey(), c.encode(), nil)
-	err := c.store.commit(b)
+	err = c.store.commit(b)
 	c.store.altered(c)
 	return n, err
 }

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"sync"
 	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
 )
 
 // A Kind is what happened in an Event.
@@ -24,13 +28,24 @@ const (
 type Event struct {
 	Kind           Kind
 	DB, Collection string
-	To             string // the new name of a collection
-	Old, New       []byte // the document before and after; nil for none
+	To             string         // the new name of a collection
+	ID             bsoncore.Value // the document's _id
+	New            []byte         // the document, if it was inserted or replaced
+	Change         []byte         // of an update: {updatedFields: {path: value, …}, removedFields: [path, …]}
+
+	number uint64     // in the feed
+	mu     sync.Mutex // held while a form is made
+	forms  [2][]byte  // guarded by the feed's mu for writing
 }
 
 // event describes a change of a document. It copies what the change does not own.
-func (c *Collection) event(old []byte, ch Change) Event {
-	e := Event{Kind: Updated, DB: c.db, Collection: c.name, Old: bytes.Clone(old), New: bytes.Clone(ch.New)}
+func (c *Collection) event(old []byte, ch Change) *Event {
+	doc := ch.New
+	if doc == nil {
+		doc = old
+	}
+	id, _ := raw.Get(doc, "_id")
+	e := &Event{Kind: Updated, DB: c.db, Collection: c.name, ID: bsoncore.Value{Type: id.Type, Data: bytes.Clone(id.Data)}}
 	switch {
 	case ch.Delete:
 		e.Kind = Deleted
@@ -39,75 +54,228 @@ func (c *Collection) event(old []byte, ch Change) Event {
 	case ch.Replaced:
 		e.Kind = Replaced
 	}
+	if e.Kind == Updated {
+		e.Change = difference(old, ch.New)
+	} else if !ch.Delete {
+		e.New = bytes.Clone(ch.New)
+	}
 	return e
 }
 
-// maxFeed is how many bytes of documents the feed keeps.
-const maxFeed = 8 << 20
+// eventOverhead is the memory of an event besides its documents.
+const eventOverhead = 256
 
-// A feed keeps the latest events. It keeps none until somebody follows it.
+// payload is the size of what the change says, as MongoDB's log would have it.
+func (e *Event) payload() int { return len(e.ID.Data) + len(e.New) + len(e.Change) }
+
+// A feed keeps the latest events. It keeps none until somebody follows it. What a follower has not read is kept up to
+// feed.most bytes, so that large changes don't end it. What all have read is kept up to maxHistory, for those that want
+// to resume.
 type feed struct {
-	on atomic.Bool
+	on   atomic.Bool
+	most int
+	grew func(bytes int) // is told by how much the feed has grown, or shrunk
 
-	mu      sync.Mutex
-	first   uint64 // the number of events[0]
-	events  []Event
-	bytes   int
-	changed chan struct{} // closed at the next event; nil if nobody waits
+	mu        sync.Mutex
+	first     uint64 // the number of events[0]
+	events    []*Event
+	bytes     int
+	changed   chan struct{} // closed at the next event; nil if nobody waits
+	followers map[*Follower]bool
+}
+
+// maxHistory is how many bytes of events the feed keeps that all followers have read.
+const maxHistory = 8 << 20
+
+// A Follower reads the feed. It is for one goroutine at a time.
+type Follower struct {
+	feed *feed
+	next uint64 // the number of the event to be read next
+
+	// Guarded by the feed's mu.
+	kept uint64 // the first event that it still needs
+	lose func() // is called if that event is dropped; or nil
 }
 
 // add appends events, if somebody follows. It must be called after their changes became visible, and before the locks
 // of their documents are released: then a reader that begins to follow either sees a change or gets its event, and
 // each document's events are in order.
-func (f *feed) add(events func() []Event) {
+func (f *feed) add(events func() []*Event) {
 	if !f.on.Load() {
 		return
 	}
 	list := events()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.events = append(f.events, list...)
 	for _, e := range list {
-		f.bytes += len(e.Old) + len(e.New)
+		e.number = f.first + uint64(len(f.events))
+		f.events = append(f.events, e)
+		f.grow(e.size())
 	}
-	for f.bytes > maxFeed && len(f.events) > len(list) {
-		f.bytes -= len(f.events[0].Old) + len(f.events[0].New)
-		f.events[0] = Event{}
-		f.events = f.events[1:]
-		f.first++
-	}
+	f.trim()
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
 	}
 }
 
-// Follow makes the store keep its latest events from now on, and returns the number of the next one.
-func (s *Store) Follow() uint64 {
+func (f *feed) grow(bytes int) {
+	f.bytes += bytes
+	if f.grew != nil {
+		f.grew(bytes)
+	}
+}
+
+// trim drops the oldest events: what nobody needs, and beyond the limit also what followers need, which are lost then.
+func (f *feed) trim() {
+	if f.bytes <= maxHistory {
+		return
+	}
+	needed := f.first + uint64(len(f.events))
+	for fo := range f.followers {
+		needed = min(needed, fo.kept)
+	}
+	for len(f.events) > 0 && (f.bytes > f.most || f.bytes > maxHistory && f.first < needed) {
+		f.grow(-f.events[0].size())
+		f.events[0] = nil
+		f.events = f.events[1:]
+		f.first++
+	}
+	for fo := range f.followers {
+		if fo.lose != nil && fo.kept < f.first {
+			fo.lose()
+			fo.lose = nil
+		}
+	}
+}
+
+// size returns the memory that the event takes. The caller holds the feed's mu. What the event says is part of its forms,
+// once there is one.
+func (e *Event) size() int {
+	if n := len(e.forms[0]) + len(e.forms[1]); n > 0 {
+		return eventOverhead + len(e.ID.Data) + n
+	}
+	return eventOverhead + e.payload()
+}
+
+// Follow makes the store keep its latest events from now on. The caller must close the follower.
+func (s *Store) Follow() *Follower {
 	f := &s.feed
 	f.on.Store(true)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.first + uint64(len(f.events))
+	return f.follow(f.first + uint64(len(f.events)))
 }
 
-// Events returns up to 1,000 events from number from on, and the number after them. ok is false if they are no longer
-// kept, or never existed. If there are none yet, more is closed at the next one.
-func (s *Store) Events(from uint64) (list []Event, next uint64, more <-chan struct{}, ok bool) {
+// FollowFrom is Follow from event number next on. ok is false if it is no longer kept, or never existed.
+func (s *Store) FollowFrom(next uint64) (fo *Follower, ok bool) {
 	f := &s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	end := f.first + uint64(len(f.events))
-	if from < f.first || from > end || !f.on.Load() {
-		return nil, 0, nil, false
+	if next < f.first || next > f.first+uint64(len(f.events)) || !f.on.Load() {
+		return nil, false
 	}
-	list = f.events[from-f.first:]
-	list = list[:min(len(list), 1000):len(list)]
-	if len(list) == 0 {
-		if f.changed == nil {
-			f.changed = make(chan struct{})
+	return f.follow(next), true
+}
+
+func (f *feed) follow(next uint64) *Follower {
+	if f.followers == nil {
+		f.followers = map[*Follower]bool{}
+	}
+	fo := &Follower{feed: f, next: next, kept: next}
+	f.followers[fo] = true
+	return fo
+}
+
+// Close ends the follower.
+func (fo *Follower) Close() {
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.followers, fo)
+	f.trim()
+}
+
+// Read returns the next event and its number, which the feed keeps until Done, or nil if there is none yet. ok is false if
+// the event is no longer kept.
+func (fo *Follower) Read() (e *Event, number uint64, ok bool) {
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fo.next < f.first {
+		return nil, 0, false
+	}
+	if fo.next == f.first+uint64(len(f.events)) {
+		return nil, 0, true
+	}
+	number = fo.next
+	fo.next++
+	return f.events[number-f.first], number, true
+}
+
+// Changed returns a channel that is closed once there are events to be read, or they are lost.
+func (fo *Follower) Changed() <-chan struct{} {
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	if changed := f.changed; fo.next == f.first+uint64(len(f.events)) {
+		return changed
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// Send makes the feed call lose if it drops what has been read, until Done. It returns false if it has done so already.
+// lose must neither block nor use the store.
+func (fo *Follower) Send(lose func()) bool {
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fo.kept < f.first && fo.kept < fo.next {
+		return false
+	}
+	fo.lose = lose
+	return true
+}
+
+// Done says that the follower no longer needs the events that it has read.
+func (fo *Follower) Done() {
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fo.kept, fo.lose = fo.next, nil
+	f.trim()
+}
+
+// Form returns a document that describes the event, which all followers share. encode makes it, once for each of two
+// forms. Both have the event's New as fullDocument and its Change as updateDescription.
+func (fo *Follower) Form(e *Event, form int, encode func() ([]byte, error)) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if doc := e.forms[form]; doc != nil {
+		return doc, nil
+	}
+	doc, err := encode()
+	if err != nil {
+		return nil, err
+	}
+	f := fo.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := e.size()
+	e.forms[form] = doc
+	for part, name := range map[*[]byte]string{&e.New: "fullDocument", &e.Change: "updateDescription"} {
+		if v, ok := raw.Get(doc, name); ok && *part != nil {
+			*part = v.Data // instead of another copy
 		}
-		return nil, from, f.changed, true
 	}
-	return append([]Event(nil), list...), from + uint64(len(list)), nil, true
+	if e.number >= f.first {
+		f.grow(e.size() - before)
+		f.trim()
+	}
+	return doc, nil
 }

@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 						isFull.Store(true)
 					}
 					doc := bson.D{id(i), {Key: "pad", Value: strings.Repeat("x", 200)}}
-					if c.Insert(nil, bsontest.RawDocument(doc)) != nil {
+					if c.Insert(t.Context(), nil, bsontest.RawDocument(doc)) != nil {
 						return
 					}
 					if i%10 == 0 {
@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("Barrier of a failed store: %v", err)
 			}
 			for i := range 2000 { // some of them need the lock with which a write is stuck in the disk
-				if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(-1 - i)})); !errors.Is(err, storage.ErrClosed) {
+				if err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(-1 - i)})); !errors.Is(err, storage.ErrClosed) {
 					t.Fatalf("Insert into a failed store: %v", err)
 				}
 			}

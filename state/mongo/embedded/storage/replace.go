@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -105,20 +106,21 @@ func (r *Replacement) claim(key []byte, ix *Index, doc []byte) error {
 }
 
 // Commit puts the new content in the place of the old one. If the collection or its indexes have changed meanwhile, it
-// fails and changes nothing.
-func (r *Replacement) Commit() error {
+// fails and changes nothing. It waits like CreateIndex.
+func (r *Replacement) Commit(ctx context.Context) error {
 	if err := r.flush(); err != nil {
 		return err
 	}
 	s, c := r.c.store, r.c
-	s.ddl.Lock()
-	defer s.ddl.Unlock()
-	if s.Collection(c.db, c.name) != r.old || r.old != nil && !slices.Equal(r.old.Indexes(), r.indexes) {
+	old, unlock, err := s.alone(ctx, func() *Collection { return s.Collection(c.db, c.name) })
+	if err != nil {
+		return errors.Join(err, r.drop())
+	}
+	defer unlock()
+	if old != r.old || r.old != nil && !slices.Equal(r.old.Indexes(), r.indexes) {
 		return errors.Join(mongoerr.New(mongoerr.CommandFailed, "collection '%s' or its indexes changed while processing $out", c.Namespace()), r.drop())
 	}
 	if r.old != nil {
-		r.old.mu.Lock()
-		defer r.old.mu.Unlock()
 		r.old.dropped.Store(true)
 		r.old.replaced.Store(true)
 		s.clearSpace(r.b, r.old.space)
@@ -137,8 +139,8 @@ func (r *Replacement) Commit() error {
 	if r.old != nil {
 		s.altered(r.old)
 	}
-	s.feed.add(func() []Event {
-		return []Event{{Kind: Renamed, DB: c.db, Collection: "tmp.agg_out." + strconv.Itoa(int(c.space)), To: c.name}}
+	s.feed.add(func() []*Event {
+		return []*Event{{Kind: Renamed, DB: c.db, Collection: "tmp.agg_out." + strconv.Itoa(int(c.space)), To: c.name}}
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()

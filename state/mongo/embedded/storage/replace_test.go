@@ -56,7 +56,8 @@ func TestReplacement(t *testing.T) {
 	c := create(t, s, "c", storage.CollectionOptions{})
 	insert(t, c, bson.D{id("old"), {Key: "a", Value: 0}})
 	index(t, c, secondIndex())
-	next := s.Follow()
+	events := s.Follow()
+	defer events.Close()
 
 	r := replacing(t, s, 5, 1)
 	if got := contents(t, s); got != "1×0 " {
@@ -71,8 +72,8 @@ func TestReplacement(t *testing.T) {
 			t.Errorf("%v: %v, want a duplicate", twice, err)
 		}
 	}
-	tx := s.Begin()
-	if err := r.Commit(); err != nil {
+	tx := s.Begin(nil)
+	if err := r.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := contents(t, s); got != "5×1 " {
@@ -86,27 +87,30 @@ func TestReplacement(t *testing.T) {
 		t.Errorf("the indexes are %v", names)
 	}
 	check(t, s)
-	if err := c.Insert(nil, bsontest.RawDocument(bson.D{id(9)})); err == nil {
+	if err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(9)})); err == nil {
 		t.Error("the old content takes documents")
 	}
-	tx = s.Begin()
-	if err := c.Insert(tx, bsontest.RawDocument(bson.D{id(9)})); !mongoerr.Is(err, mongoerr.SnapshotUnavailable) {
+	tx = s.Begin(nil)
+	if err := c.Insert(t.Context(), tx, bsontest.RawDocument(bson.D{id(9)})); !mongoerr.Is(err, mongoerr.SnapshotUnavailable) {
 		t.Errorf("a transaction writes to the old content: %v", err)
 	}
 	tx.Abort()
-	if events, _, _, _ := s.Events(next); len(events) != 1 || events[0].Kind != storage.Renamed || events[0].To != "c" {
-		t.Errorf("the events are %v", events)
+	if e, _, _ := events.Read(); e == nil || e.Kind != storage.Renamed || e.To != "c" {
+		t.Errorf("the first event is %v", e)
+	}
+	if e, _, _ := events.Read(); e != nil {
+		t.Errorf("the second event is %v", e)
 	}
 }
 
 // Readers see the old content or the new one as a whole, or an error.
 func TestReadersDuringReplacement(t *testing.T) {
 	s := fresh(t)
-	if err := replacing(t, s, 5, 1).Commit(); err != nil {
+	if err := replacing(t, s, 5, 1).Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := s.Collection("db", "c")
-	tx := s.Begin()
+	tx := s.Begin(nil)
 	defer tx.Abort()
 	scan, inTx := c.Scan(nil, everything, c.Indexes()), c.Scan(tx, everything, c.Indexes())
 	next := func(scan *storage.Scan) bool {
@@ -120,7 +124,7 @@ func TestReadersDuringReplacement(t *testing.T) {
 	if !next(scan) || !next(inTx) {
 		t.Fatal("there are no documents")
 	}
-	if err := replacing(t, s, 5, 1).Commit(); err != nil {
+	if err := replacing(t, s, 5, 1).Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
@@ -142,10 +146,10 @@ func TestReadersDuringReplacement(t *testing.T) {
 		t.Errorf("the sizes are %v, %v", st, err)
 	}
 	one := c.Record(bsontest.Raw(1))
-	if _, ok, err := c.Get(nil, nil, one); !mongoerr.Is(err, mongoerr.QueryPlanKilled) {
+	if _, ok, err := c.Get(nil, nil, one, nil); !mongoerr.Is(err, mongoerr.QueryPlanKilled) {
 		t.Errorf("document 1: %v, %v", ok, err)
 	}
-	if _, ok, err := c.Get(tx, nil, one); !ok || err != nil {
+	if _, ok, err := c.Get(tx, nil, one, nil); !ok || err != nil {
 		t.Errorf("document 1 in the transaction: %v, %v", ok, err)
 	}
 }
@@ -155,12 +159,12 @@ func TestReplacementsRefuse(t *testing.T) {
 	s := fresh(t)
 	r := replacing(t, s, 2, 1)
 	c := create(t, s, "c", storage.CollectionOptions{})
-	if err := r.Commit(); !mongoerr.Is(err, mongoerr.CommandFailed) {
+	if err := r.Commit(t.Context()); !mongoerr.Is(err, mongoerr.CommandFailed) {
 		t.Errorf("with a new collection: %v", err)
 	}
 	r = replacing(t, s, 2, 1)
 	index(t, c, secondIndex())
-	if err := r.Commit(); !mongoerr.Is(err, mongoerr.CommandFailed) {
+	if err := r.Commit(t.Context()); !mongoerr.Is(err, mongoerr.CommandFailed) {
 		t.Errorf("with a new index: %v", err)
 	}
 	if got := contents(t, s); got != "" {
@@ -180,7 +184,7 @@ func TestPowerLossLeavesOneContent(t *testing.T) {
 		s := tiny(t, crashable{fs})
 		for v := range 2 {
 			r := replacing(t, s, 3000, v)
-			if err := r.Commit(); err != nil {
+			if err := r.Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if v == 0 {

@@ -20,6 +20,8 @@ type Scan struct {
 	tx      *Txn // whose view is read, or nil
 	plan    plan.Plan
 	indexes []*Index
+	// Room is that of Collection.Get.
+	Room func(bytes int) error
 
 	at, within int    // the index scan and the range being read
 	last       []byte // the last key read in it; nil before the first
@@ -150,7 +152,7 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	if ix == nil {
 		return s.fetch(r.Start)
 	}
-	record, ok, err := s.c.store.appendGet(s.tx, nil, append(spaceKey(nil, ix.space), r.Start...))
+	record, ok, err := s.c.store.appendGet(s.tx, nil, append(spaceKey(nil, ix.space), r.Start...), nil)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -164,7 +166,7 @@ func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	if !s.first(s.key) {
 		return nil, nil, nil
 	}
-	doc, ok, err := s.c.Get(s.tx, s.doc[:0], s.key)
+	doc, ok, err := s.c.Get(s.tx, s.doc[:0], s.key, s.Room)
 	if !ok || err != nil {
 		return nil, nil, err
 	}

@@ -79,7 +79,7 @@ func create(t testing.TB, s *storage.Store, name string, opts storage.Collection
 
 func index(t testing.TB, c *storage.Collection, ix *storage.Index) {
 	t.Helper()
-	if _, err := c.CreateIndex(ix); err != nil {
+	if _, err := c.CreateIndex(t.Context(), ix); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,7 +88,7 @@ func id(v any) bson.E { return bson.E{Key: "_id", Value: v} }
 
 func insert(t testing.TB, c *storage.Collection, doc bson.D) {
 	t.Helper()
-	if err := c.Insert(nil, bsontest.RawDocument(doc)); err != nil {
+	if err := c.Insert(t.Context(), nil, bsontest.RawDocument(doc)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -157,7 +157,7 @@ func TestIndexesFindTheSame(t *testing.T) {
 		}
 		for i := range 60 {
 			doc := append(bson.D{id(i)}, bsontest.Document(r, 2)...)
-			err := c.Insert(nil, bsontest.RawDocument(doc))
+			err := c.Insert(t.Context(), nil, bsontest.RawDocument(doc))
 			if err != nil && !mongoerr.Is(err, mongoerr.CannotIndexParallelArrays) {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func value(r *rand.Rand, c *storage.Collection) any {
 		return bsontest.Value(r, 1)
 	}
 	var doc bson.D
-	if data, ok, err := c.Get(nil, nil, c.Record(bsontest.Raw(int32(r.IntN(60))))); err == nil && ok {
+	if data, ok, err := c.Get(nil, nil, c.Record(bsontest.Raw(int32(r.IntN(60)))), nil); err == nil && ok {
 		if err := bson.Unmarshal(data, &doc); err != nil {
 			panic(err)
 		}
@@ -315,7 +315,7 @@ func TestIndexesFollow(t *testing.T) {
 
 func churn(r *rand.Rand, c *storage.Collection) error {
 	i := r.IntN(40)
-	return c.Modify(nil, c.Record(bsontest.Raw(i)), func(old []byte) (storage.Change, error) {
+	return c.Modify(context.Background(), nil, c.Record(bsontest.Raw(i)), func(old []byte) (storage.Change, error) {
 		if old != nil && r.IntN(4) == 0 {
 			return storage.Change{Delete: true}, nil
 		}
@@ -337,7 +337,7 @@ func TestUniqueUnderRace(t *testing.T) {
 		var wg sync.WaitGroup
 		for w := range 8 {
 			wg.Go(func() {
-				err := c.Insert(nil, bsontest.RawDocument(bson.D{id(fmt.Sprint(round, w)), {Key: "u", Value: round}}))
+				err := c.Insert(t.Context(), nil, bsontest.RawDocument(bson.D{id(fmt.Sprint(round, w)), {Key: "u", Value: round}}))
 				if err == nil {
 					won <- w
 				} else if !mongoerr.Is(err, mongoerr.DuplicateKey) {
@@ -371,14 +371,14 @@ func TestReadersSeeWholeDocuments(t *testing.T) {
 			default:
 			}
 			doc := bsontest.RawDocument(bson.D{id("x"), {Key: "n", Value: i % 100}, {Key: "pad", Value: string(make([]byte, i%1000))}, {Key: "m", Value: i % 100}})
-			if err := c.Modify(nil, record, func([]byte) (storage.Change, error) { return storage.Change{New: doc}, nil }); err != nil {
+			if err := c.Modify(t.Context(), nil, record, func([]byte) (storage.Change, error) { return storage.Change{New: doc}, nil }); err != nil {
 				t.Error(err)
 				return
 			}
 		}
 	})
 	for range 3000 {
-		doc, ok, err := c.Get(nil, nil, record)
+		doc, ok, err := c.Get(nil, nil, record, nil)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}

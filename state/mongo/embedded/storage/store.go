@@ -23,6 +23,10 @@ type Options struct {
 	// MemTableSize is how many bytes of writes are buffered before they become a file; 0 means 4 MiB. The log
 	// takes about five times that.
 	MemTableSize uint64
+	// Feed is how many bytes of events are kept for followers that have not read them; 0 means 64 MiB. FeedGrew is told
+	// by how many bytes the events that are kept have grown, or shrunk if it is negative; it must not use the store.
+	Feed     int
+	FeedGrew func(bytes int)
 	// Logf receives messages for the operator.
 	Logf func(format string, args ...any)
 	// Fatal is called with the error when a file can't be written; nothing is durable from then on. It should
@@ -85,6 +89,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	if opts.MemTableSize == 0 {
 		opts.MemTableSize = 4 << 20
 	}
+	if opts.Feed == 0 {
+		opts.Feed = 64 << 20
+	}
 	for {
 		s, err := open(dir, opts)
 		var d *Damage
@@ -100,6 +107,7 @@ func Open(dir string, opts Options) (*Store, error) {
 func open(dir string, opts Options) (*Store, error) {
 	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}, ended: make(chan struct{}), quit: make(chan struct{})}
 	s.sync.store = s
+	s.feed.most, s.feed.grew = opts.Feed, opts.FeedGrew
 	s.spare = spare{fs: opts.FS, path: opts.FS.PathJoin(dir, spareName)}
 	var err error
 	if s.synced, err = openSynced(opts.FS, dir); err != nil {
@@ -260,14 +268,22 @@ func (s *Store) get(tx *Txn, key []byte, with func([]byte) error) error {
 	return with(v)
 }
 
-// appendGet appends the value of a key, as tx sees it, to dst.
-func (s *Store) appendGet(tx *Txn, dst, key []byte) ([]byte, bool, error) {
+// appendGet appends the value of a key, as tx sees it, to dst. Unless room is nil, it is called before dst is replaced by a
+// longer one, with the bytes of the value; its error is returned.
+func (s *Store) appendGet(tx *Txn, dst, key []byte, room func(bytes int) error) ([]byte, bool, error) {
 	v, closer, err := s.reader(tx).Get(key)
 	if err == pebble.ErrNotFound {
 		return dst, false, nil
 	}
 	if err != nil {
 		return dst, false, fmt.Errorf("cannot read store: %w", damaged(err))
+	}
+	if n := len(v); room != nil && n > roomStep && n > cap(dst)-len(dst) {
+		// While it waits it must not hold the value.
+		if err := errors.Join(closer.Close(), room(n)); err != nil {
+			return dst, false, err
+		}
+		return s.appendGet(tx, dst, key, nil)
 	}
 	dst = append(dst, v...)
 	return dst, true, closer.Close()

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +23,11 @@ type Txn struct {
 	catalog int64             // the store's count of catalog changes at the snapshot
 	written int64             // the store's count of batches at the snapshot
 	changes map[string][]byte // by key; nil for a key that it has removed
-	events  []Event
+	events  []*Event
 	bytes   int // of keys and values in changes
+	said    int // bytes of what events say
+	room    func(bytes int) error
+	granted int // by room
 	held    []hold
 	locked  []*Collection // those it has changed, whose mu it has read-locked
 	done    chan struct{} // closed when it has ended
@@ -41,17 +45,22 @@ type hold struct {
 	key    string
 }
 
-// maxTxn limits the bytes that a transaction may change, as MongoDB's does before 4.2.
+// maxTxn limits the bytes of the documents that a transaction changes, and of what all its statements say about them, as
+// MongoDB's does before 4.2.
 const maxTxn = 16_793_600
+
+// roomStep is how much memory a transaction asks for at a time.
+const roomStep = 64 << 10
 
 // lockPatience is how long a transaction waits for a collection whose indexes are being changed.
 const lockPatience = 5 * time.Millisecond
 
-// Begin starts a transaction. The caller must end it with Commit or Abort.
-func (s *Store) Begin() *Txn {
+// Begin starts a transaction. The caller must end it with Commit or Abort. Unless room is nil, the transaction calls it
+// before it takes more memory, with the bytes; its error fails the change.
+func (s *Store) Begin(room func(bytes int) error) *Txn {
 	catalog, written := s.catalog.Load(), s.sync.written.Load() // before the snapshot, so that no change in between is missed
 	return &Txn{store: s, snap: s.db.NewSnapshot(), catalog: catalog, written: written,
-		changes: map[string][]byte{}, done: make(chan struct{})}
+		changes: map[string][]byte{}, room: room, done: make(chan struct{})}
 }
 
 // altered records a change to a collection or its indexes, after it was committed.
@@ -127,15 +136,42 @@ func (tx *Txn) modify(c *Collection, record []byte, decide func(old []byte) (Cha
 		if err := w.prepare(c, tx, tx, c.secondary(), record[spaceSize:], old, ch.New); err != nil {
 			return err
 		}
-		event := c.event(old, ch)
-		ch.write(tx, record, old)
-		tx.events = append(tx.events, event)
-		if tx.bytes > maxTxn {
-			return mongoerr.New(mongoerr.TransactionTooLarge, "Total size of all transaction operations must be less than %d. Actual size is %d",
-				maxTxn, tx.bytes)
-		}
-		return nil
+		return tx.record(c, record, old, ch)
 	})
+}
+
+// record adds a change of a document.
+func (tx *Txn) record(c *Collection, record, old []byte, ch Change) error {
+	if err := tx.reserve(2 * len(ch.New)); err != nil {
+		return err
+	}
+	event := c.event(old, ch)
+	if event.New != nil {
+		tx.change(record, event.New) // they share it
+	} else {
+		ch.write(tx, record, old)
+	}
+	tx.events = append(tx.events, event)
+	tx.said += event.payload()
+	if size := max(tx.bytes, tx.said); size > maxTxn {
+		return mongoerr.New(mongoerr.TransactionTooLarge, "Total size of all transaction operations must be less than %d. Actual size is %d",
+			maxTxn, size)
+	}
+	return nil
+}
+
+// reserve asks for the memory of what the transaction has and of a change with that many bytes.
+func (tx *Txn) reserve(bytes int) error {
+	need := tx.bytes + tx.said + bytes + eventOverhead*(1+len(tx.events)+len(tx.changes)) - tx.granted
+	if tx.room == nil || need <= 0 {
+		return nil
+	}
+	need = max(need, roomStep)
+	if err := tx.room(need); err != nil {
+		return err
+	}
+	tx.granted += need
+	return nil
 }
 
 func (tx *Txn) refuseCapped(c *Collection) error {
@@ -218,9 +254,9 @@ func (e *heldError) Error() string { return errConflict.Error() }
 // Unwrap returns the WriteConflict.
 func (e *heldError) Unwrap() error { return errConflict }
 
-// patiently repeats a write outside transactions until no transaction holds what it changes. It does not begin one if the
-// store has failed: a write that is stuck in the disk keeps its locks.
-func (s *Store) patiently(write func() error) error {
+// patiently repeats a write outside transactions until no transaction holds what it changes, or ctx ends. It does not
+// begin one if the store has failed: a write that is stuck in the disk keeps its locks.
+func (s *Store) patiently(ctx context.Context, write func() error) error {
 	for {
 		if err := s.failed(); err != nil {
 			return err
@@ -232,6 +268,8 @@ func (s *Store) patiently(write func() error) error {
 		}
 		select {
 		case <-held.by.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-s.ended:
 			return s.failed()
 		case <-s.quit:
@@ -241,11 +279,12 @@ func (s *Store) patiently(write func() error) error {
 }
 
 // Atomically runs write in transactions of its own, each with the record that write returns, until one of them doesn't
-// conflict with others. Other errors abort the transaction and are returned.
-func (s *Store) Atomically(write func(*Txn) (*SessionRecord, error)) error {
+// conflict with others, or ctx ends while they wait. Other errors abort the transaction and are returned. room is that of
+// Begin.
+func (s *Store) Atomically(ctx context.Context, room func(bytes int) error, write func(*Txn) (*SessionRecord, error)) error {
 	for {
-		err := s.patiently(func() error {
-			tx := s.Begin()
+		err := s.patiently(ctx, func() error {
+			tx := s.Begin(room)
 			record, err := write(tx)
 			if err != nil {
 				tx.Abort()
@@ -281,7 +320,7 @@ func (tx *Txn) Commit(record *SessionRecord) error {
 	if err := tx.store.commit(b); err != nil {
 		return err
 	}
-	tx.store.feed.add(func() []Event { return tx.events })
+	tx.store.feed.add(func() []*Event { return tx.events })
 	return nil
 }
 
@@ -297,6 +336,7 @@ func (tx *Txn) end() {
 	for _, c := range tx.locked {
 		c.mu.RUnlock()
 	}
-	_ = tx.snap.Close() // it never fails
+	tx.changes, tx.events = nil, nil // a cursor may refer to the transaction for long
+	_ = tx.snap.Close()              // it never fails
 	close(tx.done)
 }

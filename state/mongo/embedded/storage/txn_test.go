@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -59,7 +60,7 @@ func interleave(t *testing.T, seed uint64) {
 	for range 150 {
 		n := r.IntN(len(open) + 1)
 		if n == len(open) && len(open) < 4 && r.IntN(3) == 0 {
-			open = append(open, &openTxn{s.Begin(), maps.Clone(store), maps.Clone(store), map[int32]bool{}, map[int32]bool{}})
+			open = append(open, &openTxn{s.Begin(nil), maps.Clone(store), maps.Clone(store), map[int32]bool{}, map[int32]bool{}})
 			continue
 		}
 		id, u := int32(r.IntN(8)), int32(r.IntN(8))
@@ -136,7 +137,7 @@ func interleave(t *testing.T, seed uint64) {
 
 // set sets u of a document, or removes it.
 func set(c *storage.Collection, tx *storage.Txn, id, u int32, remove bool) error {
-	return c.Modify(tx, c.Record(bsontest.Raw(id)), func(old []byte) (storage.Change, error) {
+	return c.Modify(context.Background(), tx, c.Record(bsontest.Raw(id)), func(old []byte) (storage.Change, error) {
 		if remove {
 			return storage.Change{Delete: old != nil}, nil
 		}
@@ -251,7 +252,7 @@ func held(open []*openTxn, store txnModel, id, u int32, remove bool) bool {
 func compareModel(t *testing.T, c *storage.Collection, tx *storage.Txn, want txnModel) {
 	t.Helper()
 	for id := range int32(8) {
-		doc, ok, err := c.Get(tx, nil, c.Record(bsontest.Raw(id)))
+		doc, ok, err := c.Get(tx, nil, c.Record(bsontest.Raw(id)), nil)
 		u, has := want[id]
 		if err != nil || ok != has || ok && field32(doc, "u") != u {
 			t.Fatalf("_id %d: found %v (%v), want %d (%v), %v", id, doc, ok, u, has, err)
@@ -298,13 +299,13 @@ func TestWritesWaitForATransaction(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
 	insert(t, c, bson.D{id(int32(1)), {Key: "u", Value: int32(0)}})
-	tx := s.Begin()
+	tx := s.Begin(nil)
 	if err := set(c, tx, 1, 10, false); err != nil {
 		t.Fatal(err)
 	}
 	waited := make(chan error)
 	go func() {
-		waited <- c.Modify(nil, c.Record(bsontest.Raw(int32(1))), func(old []byte) (storage.Change, error) {
+		waited <- c.Modify(t.Context(), nil, c.Record(bsontest.Raw(int32(1))), func(old []byte) (storage.Change, error) {
 			return storage.Change{New: bsontest.RawDocument(bson.D{id(int32(1)), {Key: "u", Value: field32(old, "u") + 1}})}, nil
 		})
 	}()
@@ -314,7 +315,7 @@ func TestWritesWaitForATransaction(t *testing.T) {
 	if err := <-waited; err != nil {
 		t.Fatal(err)
 	}
-	if doc, _, _ := c.Get(nil, nil, c.Record(bsontest.Raw(int32(1)))); field32(doc, "u") != 11 {
+	if doc, _, _ := c.Get(nil, nil, c.Record(bsontest.Raw(int32(1))), nil); field32(doc, "u") != 11 {
 		t.Errorf("u is %d, want 11", field32(doc, "u"))
 	}
 }
@@ -334,7 +335,7 @@ func TestPowerLossLeavesWholeTransactions(t *testing.T) {
 		index(t, c, &storage.Index{Name: "u", Fields: []query.Field{{Path: "u"}}})
 		synced := 0
 		for n := 1; n <= 6; n++ {
-			tx := s.Begin()
+			tx := s.Begin(nil)
 			for id := range int32(docs) {
 				if err := set(c, tx, id, int32(n), false); err != nil {
 					t.Fatal(err)
@@ -366,7 +367,7 @@ func TestPowerLossLeavesWholeTransactions(t *testing.T) {
 		}
 		if c = s.Collection("db", "c"); c != nil {
 			for id := range int32(docs) {
-				doc, ok, err := c.Get(nil, nil, c.Record(bsontest.Raw(id)))
+				doc, ok, err := c.Get(nil, nil, c.Record(bsontest.Raw(id)), nil)
 				if err != nil || ok != (number > 0) || ok && int(field32(doc, "u")) != number {
 					t.Errorf("run %d: _id %d is %v (%v), want %d, %v", run, id, doc, ok, number, err)
 				}
@@ -390,10 +391,10 @@ func TestTransactionsRefuse(t *testing.T) {
 		do    func(tx *storage.Txn) error
 	}{
 		{"a capped collection", mongoerr.OperationNotSupportedInTransaction, func(tx *storage.Txn) error {
-			return log.Insert(tx, bsontest.RawDocument(bson.D{id(1)}))
+			return log.Insert(t.Context(), tx, bsontest.RawDocument(bson.D{id(1)}))
 		}},
 		{"a collection that is newer than its snapshot", mongoerr.SnapshotUnavailable, func(tx *storage.Txn) error {
-			return create(t, s, "newer", storage.CollectionOptions{}).Insert(tx, bsontest.RawDocument(bson.D{id(1)}))
+			return create(t, s, "newer", storage.CollectionOptions{}).Insert(t.Context(), tx, bsontest.RawDocument(bson.D{id(1)}))
 		}},
 		{"an index that is newer than its snapshot", mongoerr.SnapshotUnavailable, func(tx *storage.Txn) error {
 			index(t, c, &storage.Index{Name: "n", Fields: []query.Field{{Path: "n"}}})
@@ -402,14 +403,14 @@ func TestTransactionsRefuse(t *testing.T) {
 		{"too much", mongoerr.TransactionTooLarge, func(tx *storage.Txn) error {
 			for i := range 20 {
 				big := bson.D{id(fmt.Sprint("big", i)), {Key: "x", Value: string(make([]byte, 1<<20))}}
-				if err := c.Insert(tx, bsontest.RawDocument(big)); err != nil {
+				if err := c.Insert(t.Context(), tx, bsontest.RawDocument(big)); err != nil {
 					return err
 				}
 			}
 			return nil
 		}},
 	} {
-		tx := s.Begin()
+		tx := s.Begin(nil)
 		if err := test.do(tx); !mongoerr.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.about, err, test.want)
 		}
@@ -417,29 +418,43 @@ func TestTransactionsRefuse(t *testing.T) {
 	}
 }
 
-// An index is built only once no transaction has uncommitted changes in the collection; a transaction does not wait
-// for that.
+// An index is built only once no transaction has uncommitted changes in the collection. Other writes don't wait for
+// that, nor does the index beyond its own time.
 func TestIndexesWaitForTransactions(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
-	tx := s.Begin()
+	tx := s.Begin(nil)
 	if err := set(c, tx, 1, 1, false); err != nil {
 		t.Fatal(err)
 	}
-	built := make(chan error)
-	go func() {
-		_, err := c.CreateIndex(&storage.Index{Name: "u", Fields: []query.Field{{Path: "u"}}})
-		built <- err
-	}()
-	for other := s.Begin(); ; other = s.Begin() { // until the index waits
+	build := func(ctx context.Context) error {
+		_, err := c.CreateIndex(ctx, &storage.Index{Name: "u", Fields: []query.Field{{Path: "u"}}})
+		return err
+	}
+	over := errors.New("over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gaveUp, built := make(chan error), make(chan error)
+	go func() { gaveUp <- build(ctx) }()
+	go func() { built <- build(t.Context()) }()
+	for waited := false; !waited; { // until an index has asked for the collection
+		other := s.Begin(nil)
 		err := set(c, other, 2, 2, false)
 		other.Abort()
-		if mongoerr.Is(err, mongoerr.LockTimeout) {
-			break
-		}
-		if err != nil {
+		if waited = mongoerr.Is(err, mongoerr.LockTimeout); err != nil && !waited {
 			t.Fatal(err)
 		}
+	}
+	for i := range int32(100) {
+		if err := set(c, nil, 3, i, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Create("db", "another", storage.CollectionOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cancel(over)
+	if err := <-gaveUp; err != over {
+		t.Errorf("an index whose time is over: %v", err)
 	}
 	if err := tx.Commit(nil); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,15 @@ func AppendMsg(dst []byte, requestID, responseTo int32, body bsoncore.Document) 
 	return AppendSections(dst, requestID, responseTo, Msg{Body: body})
 }
 
+// MsgHead is how many bytes of an OP_MSG come before its body.
+const MsgHead = HeaderSize + 4 + 1
+
+// PutMsgHead makes an OP_MSG of a body behind MsgHead free bytes. More bytes of the body will follow.
+func PutMsgHead(msg []byte, requestID, responseTo int32, more int) {
+	head := appendHead(msg[:0], Header{Length: int32(len(msg) + more), RequestID: requestID, ResponseTo: responseTo, OpCode: OpMsg})
+	_ = append(appendInt32(head, 0), 0)
+}
+
 // AppendSections appends m as an OP_MSG with all its sections, and with a checksum if its flags request one.
 func AppendSections(dst []byte, requestID, responseTo int32, m Msg) []byte {
 	start := len(dst)

@@ -122,8 +122,12 @@ func malformed(format string, args ...any) error {
 //
 // The error is io.EOF if r ended before the first byte of a message, any other error of r unchanged
 // (io.ErrUnexpectedEOF within a message), or an *Error. If the *Error is Framed, the Header is valid.
-func Read(r io.Reader, max int32) (Header, any, error) {
-	head, body, err := readFrame(r, max)
+func Read(r io.Reader, max int32) (Header, any, error) { return ReadWithin(r, max, nil) }
+
+// ReadWithin is Read. When the first bytes of a long message have arrived, it calls room with the bytes that all of them
+// take, unless it is nil, and returns its error.
+func ReadWithin(r io.Reader, max int32, room func(size int) error) (Header, any, error) {
+	head, body, err := readFrame(r, max, room)
 	if err != nil {
 		return head, nil, err
 	}
@@ -148,7 +152,7 @@ func Read(r io.Reader, max int32) (Header, any, error) {
 
 // ReadAnswer is like Read, but reads a reply: a *Reply or a *Msg.
 func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
-	head, body, err := readFrame(r, max)
+	head, body, err := readFrame(r, max, nil)
 	if err != nil {
 		return head, nil, err
 	}
@@ -171,7 +175,7 @@ func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 // data received, so thousands of clients that announce 48 MB and send nothing use no memory.
 const trusted = 16 << 10
 
-func readFrame(r io.Reader, max int32) (Header, []byte, error) {
+func readFrame(r io.Reader, max int32, room func(size int) error) (Header, []byte, error) {
 	var raw [HeaderSize]byte
 	if _, err := io.ReadFull(r, raw[:]); err != nil {
 		return Header{}, nil, err
@@ -191,10 +195,23 @@ func readFrame(r io.Reader, max int32) (Header, []byte, error) {
 		_, err := io.ReadFull(r, body)
 		return head, body, midway(err)
 	}
-	var body bytes.Buffer
-	body.Grow(trusted)
-	_, err := io.CopyN(&body, r, int64(size))
-	return head, body.Bytes(), midway(err)
+	body := make([]byte, trusted)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return head, nil, midway(err)
+	}
+	if room != nil {
+		if err := room(size); err != nil {
+			return head, nil, err
+		}
+	}
+	for have := len(body); have < size; have = len(body) {
+		body = append(make([]byte, 0, min(2*have, size)), body...)
+		body = body[:cap(body)]
+		if _, err := io.ReadFull(r, body[have:]); err != nil {
+			return head, nil, midway(err)
+		}
+	}
+	return head, body, nil
 }
 
 // midway converts io.EOF within a message to io.ErrUnexpectedEOF.
