@@ -109,7 +109,8 @@ func (c *conn) serve() {
 	}
 }
 
-// send writes a reply. If it fails, the change stream of which it has a batch is closed: its client resumes with another.
+// send writes a reply. If it fails, the cursor of which it has a batch is closed, since nobody can continue it without those
+// documents: the client of a change stream resumes with another.
 func (c *conn) send(reply net.Buffers) bool {
 	size := int64(0)
 	for _, part := range reply {
@@ -120,11 +121,12 @@ func (c *conn) send(reply net.Buffers) bool {
 	if err == nil {
 		_, err = reply.WriteTo(c.nc)
 	}
-	if cur := c.sending; cur != nil && cur.stream != nil {
-		if err != nil {
-			c.s.cursors.kill(cur.id)
-		} else {
+	if cur := c.sending; cur != nil {
+		switch {
+		case err == nil && cur.stream != nil:
 			cur.stream.events.Done()
+		case err != nil && (cur.tail == nil || c.batch.len() > 0):
+			c.s.cursors.kill(cur.id)
 		}
 	}
 	c.sending = nil

@@ -154,10 +154,8 @@ func (b *batch) each(do func(i int, doc []byte)) {
 func (cur *cursor) fill(c *conn, b *batch, n int64) (more bool, err error) {
 	more = true
 	if cur.sel != nil {
-		cur.sel.room = c.await
-		if cur.sel.scan != nil {
-			cur.sel.scan.Room = c.await
-		}
+		cur.sel.lend(c)
+		defer cur.sel.lend(nil)
 	}
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && !c.full {
 		var ok bool
@@ -205,6 +203,7 @@ func (cur *cursor) first(c *conn, b *batch, n int64) (more bool, err error) {
 	case n > 0:
 		return cur.fill(c, b, n)
 	case cur.sel != nil:
+		cur.sel.lend(nil)
 		return true, cur.sel.pause()
 	}
 	return true, nil

@@ -38,13 +38,33 @@ func noMemory(ctx context.Context, err error) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "%v", err)
 }
 
-// claim counts bytes of the request in progress. It waits until there is memory for them.
+// claim counts bytes of the request in progress. It waits until there is memory for them, or the client is gone.
 func (c *conn) claim(bytes int64) error {
-	if err := c.hold.Grow(c.until, bytes); err != nil {
-		return noMemory(c.until, err)
+	if !c.hold.TryGrow(bytes) {
+		ctx, cancel := c.whileConnected()
+		defer cancel()
+		if err := c.hold.Grow(ctx, bytes); err != nil {
+			return noMemory(c.until, err)
+		}
 	}
 	c.claimed += bytes
 	return nil
+}
+
+// whileConnected returns a context of the request in progress that also ends when the client disconnects.
+func (c *conn) whileConnected() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(c.until)
+	arrived, next := c.more(), c.ahead
+	c.reading.Go(func() {
+		select {
+		case <-arrived:
+			if next.err != nil {
+				cancel(next.err)
+			}
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(nil) }
 }
 
 // unclaim undoes claim.

@@ -151,6 +151,64 @@ func TestUnreadRepliesAreBounded(t *testing.T) {
 	})
 }
 
+// A request that waits for memory ends when its client is gone, and so leaves its turn to others.
+func TestRequestsOfGoneClientsEnd(t *testing.T) {
+	inCrowd(t, 64*mega, func(t *testing.T, s *crowd) {
+		c := connect(t, s.Server)
+		c.must(put(1, 3*mega))
+		var all []*client
+		for range 40 {
+			one := s.slow()
+			one.start(d{find, {Key: "filter", Value: d{{Key: "_id", Value: 1}}}})
+			all = append(all, one)
+		}
+		const unread = 30 // which use up the memory
+		for _, one := range all[unread:] {
+			one.conn.Close()
+		}
+		synctest.Wait() // no time passes
+		if n := number(c.must(d{{Key: "serverStatus", Value: 1}}), "connections", "current"); n != 1+unread {
+			t.Errorf("%d connections are served, want this one and %d", n, unread)
+		}
+	})
+}
+
+// An open cursor keeps neither documents nor the connection that used it last, with a reply that its client did not read.
+func TestOpenCursorsKeepNoReplies(t *testing.T) {
+	inCrowd(t, 256*mega, func(t *testing.T, s *crowd) {
+		c := connect(t, s.Server)
+		for i := range 3 {
+			c.must(put(i, 5*mega))
+		}
+		c.must(d{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
+			d{{Key: "key", Value: d{{Key: "n", Value: 1}}}, {Key: "name", Value: "n"}}}}})
+		before := heap()
+		const each = 10
+		for range each {
+			for _, cmd := range []d{
+				{find},
+				{find, {Key: "hint", Value: "n"}},
+				{find, {Key: "batchSize", Value: 0}},
+				{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{}}, {Key: "cursor", Value: d{}}},
+			} {
+				one := s.slow()
+				if number(one.must(cmd), "cursor", "id") == 0 {
+					t.Fatalf("%v has no more documents", cmd)
+				}
+				one.start(d{find})
+				one.conn.Close()
+			}
+		}
+		synctest.Wait()
+		if n := openCursors(c); n != 4*each {
+			t.Errorf("%d cursors are open", n)
+		}
+		if grown := heap() - before; grown > 3*each*mega {
+			t.Errorf("%d open cursors take %d MiB", 4*each, grown/mega)
+		}
+	})
+}
+
 // Requests that never end are bounded in the same way.
 func TestUnfinishedRequestsAreBounded(t *testing.T) {
 	inCrowd(t, 64*mega, func(t *testing.T, s *crowd) {

@@ -157,6 +157,18 @@ func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int
 	return 0, mongoerr.New(mongoerr.BadValue, "planner returned error: bad hint")
 }
 
+// lend lets the selection use a connection's buffer and memory while it makes a reply. nil takes them back, so that a cursor
+// that is open doesn't keep those of its last connection.
+func (sel *selection) lend(c *conn) {
+	sel.mem, sel.room = nil, nil
+	if c != nil {
+		sel.mem, sel.room = &c.found, c.await
+	}
+	if sel.scan != nil {
+		sel.scan.Room = sel.room
+	}
+}
+
 // next returns the next document and its record key, valid until the next call. At the end the document is nil.
 func (sel *selection) next() (record, doc []byte, err error) {
 	if sel.byID != nil {

@@ -239,6 +239,9 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 func (s *Scan) Pause() (docs, keys int64, err error) {
 	docs, keys = s.docs, s.keys
 	s.docs, s.keys = 0, 0
+	if cap(s.doc) > roomStep {
+		s.doc = nil
+	}
 	s.c.store.docsExamined.Add(docs)
 	s.c.store.keysExamined.Add(keys)
 	return docs, keys, s.closeIter()
