@@ -72,7 +72,7 @@ func (c *commander) serve(ctx context.Context) {
 		<-reading
 	}()
 	c.netConn.onEvict(func() { c.cancel(errCrowded) })
-	ping := c.pinging(ctx, c.ws, func(time.Time) {})
+	ping := c.pinging(ctx, c.ws, noText)
 	defer ping.Stop()
 	requests := make(chan params.CLICommands, commandsInLine)
 	go func() {

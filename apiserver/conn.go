@@ -44,6 +44,7 @@ type conn struct {
 	turns    slots          // requests in progress
 	requests sync.WaitGroup // goroutines of requests, and the one that waits for events
 	writing  sync.Mutex
+	moved    atomic.Bool // a request has moved since the last ping: see clock
 }
 
 // A session is a connection's login.
@@ -96,7 +97,7 @@ func (c *conn) serve(ctx context.Context) {
 	if c.netConn.source != memorySource {
 		c.line.End = c.cancel
 	}
-	ping := c.server.pinging(c.ctx, c.ws, c.line.Ping)
+	ping := c.server.pinging(c.ctx, c.ws, c.ping)
 	defer ping.Stop()
 
 	alive := func(string) error {
@@ -179,8 +180,8 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 		defer func() { <-c.turns }()
 		defer h.Close()
 		began := c.server.config.now()
-		ctx, cancel := context.WithTimeout(controller.Began(c.ctx), c.server.limits.RequestTime)
-		defer cancel()
+		ctx, stop := c.clock()
+		defer stop()
 		who, r, err := c.dispatch(ctx, s, req, h)
 		if err == nil {
 			err = cmp.Or(refused, c.server.steady())
@@ -272,6 +273,7 @@ func (c *conn) work(
 	ctx = controller.Noting(ctx, entry.note)
 	for try := 1; ; try++ {
 		result, err := call()
+		err = outOfTime(ctx, err)
 		if err == errLater {
 			return
 		}
@@ -354,9 +356,9 @@ func (c *conn) send(frame []byte) error {
 }
 
 // pinging pings the client of a websocket regularly until ctx ends, so that each side notices when the other is gone.
-// It calls note with the time of each ping. It uses a timer rather than a goroutine, because there are thousands of
+// text is called with the time of each ping, and returns what it says. It uses a timer rather than a goroutine, because there are thousands of
 // idle connections.
-func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time.Time)) *time.Timer {
+func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, text func(time.Time) []byte) *time.Timer {
 	every := func() time.Duration {
 		// The jitter spreads the pings of clients that connected at the same moment.
 		return s.limits.PingEvery/2 + rand.N(s.limits.PingEvery/2+1)
@@ -365,9 +367,9 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time
 	ready := make(chan struct{})
 	timer = time.AfterFunc(every(), func() {
 		<-ready
-		note(s.config.now())
+		said := text(s.config.now())
 		// If this fails, the read deadline ends the connection.
-		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
+		_ = ws.WriteControl(websocket.PingMessage, said, time.Now().Add(s.limits.WriteTime))
 		if ctx.Err() == nil {
 			timer.Reset(every())
 		}

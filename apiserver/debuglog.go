@@ -155,7 +155,7 @@ func (s *Server) receiveLog(ctx context.Context, v *visitor, ws *websocket.Conn,
 	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
 	defer closing()
 	defer context.AfterFunc(ctx, closing)()
-	ping := s.pinging(ctx, ws, func(time.Time) {})
+	ping := s.pinging(ctx, ws, noText)
 	defer ping.Stop()
 	alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
 	ws.SetPongHandler(alive)
@@ -214,7 +214,7 @@ func (s *Server) streaming(
 	leave := s.ending.join(s, v.model, v.identity, cancel)
 	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
 	stop := context.AfterFunc(ctx, closing)
-	ping := s.pinging(ctx, ws, func(time.Time) {})
+	ping := s.pinging(ctx, ws, noText)
 	reading := make(chan struct{})
 	go func() { // detects a disconnect, and reads the pongs
 		defer close(reading)

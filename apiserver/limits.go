@@ -42,7 +42,7 @@ type Limits struct {
 	Memory, MemoryShare     int64
 	MemoryWait, MemoryGrace time.Duration
 	// Requests is the maximum number of concurrent requests on a connection; the next is read when one is done.
-	// RequestTime limits each.
+	// RequestTime is how long each may stand still: see clock.
 	Requests    int
 	RequestTime time.Duration
 	// CloudTime limits all calls to the cloud in one request.

@@ -38,7 +38,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 		"a quarter of what the process may use, at least 128 MiB and at most %s; %s", "told to try again"},
 	{"MemoryShare MemoryGrace", "… of one user or agent with several requests; a slow client while others wait",
 		"an eighth of that, at most %s; %s", "waits; the connection of the one who holds the most ends"},
-	{"Requests RequestTime", "requests of a connection at once; time for each", "%s; %s",
+	{"Requests RequestTime", "requests of a connection at once; how long each may make no progress", "%s; %s",
 		"more are read when one is done; took too long"},
 	{"CloudTime", "a cloud's answers to one request", "%s", "told to try again, and nothing is written"},
 	{"Watches MemberWatches", "watches of a connection; of one user or agent", "%s; %s", "refused"},

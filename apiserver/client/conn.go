@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// callTime limits a request whose context has no deadline. It exceeds the server's own limit, whose error is more
-	// specific.
+	// callTime is how long a request may stand still whose context has no deadline. It exceeds the server's own limit, whose
+	// error is more specific.
 	callTime = 6 * time.Minute
 	// silence is how long the server, which pings twice a minute, may stay silent.
 	silence   = 2 * time.Minute
@@ -43,7 +43,13 @@ type Conn struct {
 	mu      sync.Mutex
 	closing bool // no more tasks may start
 	last    uint64
-	pending map[uint64]chan<- params.Response
+	pending map[uint64]pending
+}
+
+// A pending request waits for its reply.
+type pending struct {
+	reply chan<- params.Response
+	moved func() // called when the server says that a request has moved; nil for none
 }
 
 // errClosed is the error of a connection closed by Close.
@@ -51,7 +57,7 @@ var errClosed = entity.Errorf(entity.Unavailable, "the connection to the control
 
 func newConn(ws *websocket.Conn, d *dialer) *Conn {
 	c := &Conn{
-		dialer: d, ws: ws, pending: map[uint64]chan<- params.Response{},
+		dialer: d, ws: ws, pending: map[uint64]pending{},
 		http: &http.Client{Transport: &http.Transport{
 			DialContext: d.netDial, TLSClientConfig: d.tls, DisableKeepAlives: true, TLSHandshakeTimeout: writeTime,
 		}},
@@ -149,16 +155,18 @@ func (c *Conn) call(ctx context.Context, facade string, version int, method stri
 
 // callNow makes a request.
 func (c *Conn) callNow(ctx context.Context, facade string, version int, method string, args, result any) error {
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, callTime)
-		defer cancel()
+	req := params.Request{Type: facade, Version: version, Request: method}
+	if _, bounded := ctx.Deadline(); bounded {
+		return c.request(ctx, req, args, result, nil)
 	}
-	return c.request(ctx, params.Request{Type: facade, Version: version, Request: method}, args, result)
+	ctx, moved, cancel := whileMoving(ctx, func() error { return late(req, context.DeadlineExceeded) })
+	defer cancel()
+	return c.request(ctx, req, args, result, moved)
 }
 
-// request is call without a default deadline.
-func (c *Conn) request(ctx context.Context, req params.Request, args, result any) error {
+// request is callNow without a limit of its own. moved is called when the server says that requests have moved, unless it is
+// nil.
+func (c *Conn) request(ctx context.Context, req params.Request, args, result any, moved func()) error {
 	if args != nil {
 		var err error
 		if req.Params, err = json.Marshal(args); err != nil {
@@ -169,7 +177,7 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 	c.mu.Lock()
 	c.last++
 	req.RequestID = c.last
-	c.pending[req.RequestID] = replies
+	c.pending[req.RequestID] = pending{replies, moved}
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -202,10 +210,13 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 // ctxErr returns the error of a request whose context has ended.
 func ctxErr(ctx context.Context, req params.Request) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request,
-			context.Cause(ctx))
+		return late(req, context.Cause(ctx))
 	}
 	return context.Cause(ctx)
+}
+
+func late(req params.Request, why error) error {
+	return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request, why)
 }
 
 // lost returns the error of requests on a connection that has ended.
@@ -252,6 +263,9 @@ func (c *Conn) read() {
 		if err := alive(); err != nil {
 			return err
 		}
+		if text == params.Moving {
+			c.move()
+		}
 		// The reader must not write the pong itself. The server does not read during a login, and an in-memory
 		// connection has no buffer, so each side would wait for the other to read. A failed pong is not an error; the
 		// silence that follows is.
@@ -272,11 +286,22 @@ func (c *Conn) read() {
 			return
 		}
 		c.mu.Lock()
-		waiting := c.pending[reply.RequestID]
+		waiting, there := c.pending[reply.RequestID]
 		delete(c.pending, reply.RequestID)
 		c.mu.Unlock()
-		if waiting != nil { // nil if the request was abandoned
-			waiting <- reply
+		if there { // otherwise the request was abandoned
+			waiting.reply <- reply
+		}
+	}
+}
+
+// move gives all requests more time: the server has said that one of them has moved.
+func (c *Conn) move() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pending {
+		if p.moved != nil {
+			p.moved()
 		}
 	}
 }

@@ -63,7 +63,9 @@ func (c *Conn) fetch(
 			content = send.content // the caller closes it
 		}
 	}
-	ctx, moved, cancel := whileMoving(ctx)
+	ctx, moved, cancel := whileMoving(ctx, func() error {
+		return entity.Errorf(entity.Unavailable, "nothing was transferred for %v", callTime)
+	})
 	stop := context.AfterFunc(c.ctx, cancel)
 	done := func() {
 		stop()
@@ -129,13 +131,11 @@ func readError(response *http.Response) error {
 	return params.FromError(&params.Error{Message: e.Error, Code: e.ErrorCode, Info: e.ErrorInfo})
 }
 
-// whileMoving returns a context that ends when a transfer has stood still for callTime. moved must be called while it
-// goes on, and cancel at its end.
-func whileMoving(ctx context.Context) (_ context.Context, moved, cancel func()) {
+// whileMoving returns a context that ends, for a reason, when something has stood still for callTime. moved must be called
+// while it goes on, and cancel at its end.
+func whileMoving(ctx context.Context, late func() error) (_ context.Context, moved, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	clock := time.AfterFunc(callTime, func() {
-		end(entity.Errorf(entity.Unavailable, "nothing was transferred for %v", callTime))
-	})
+	clock := time.AfterFunc(callTime, func() { end(late()) })
 	return ctx, func() { clock.Reset(callTime) }, func() {
 		clock.Stop()
 		end(context.Canceled)

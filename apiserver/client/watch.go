@@ -37,7 +37,7 @@ func watchOn[T any](
 		for {
 			var event params.Event
 			next := params.Request{Type: "Watcher", Version: 1, ID: w.ID, Request: "Next"}
-			if err := c.request(ctx, next, nil, &event); err != nil {
+			if err := c.request(ctx, next, nil, &event, nil); err != nil {
 				if ctx.Err() != nil {
 					c.stop(w.ID)
 				}
@@ -63,7 +63,7 @@ func watchOn[T any](
 func (c *Conn) stop(id string) {
 	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
 	defer cancel()
-	_ = c.request(ctx, params.Request{Type: "Watcher", Version: 1, ID: id, Request: "Stop"}, nil, nil)
+	_ = c.request(ctx, params.Request{Type: "Watcher", Version: 1, ID: id, Request: "Stop"}, nil, nil, nil)
 }
 
 func notify(ctx context.Context, caller Caller, facade, method string, args any) (<-chan struct{}, error) {

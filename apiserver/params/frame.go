@@ -60,5 +60,8 @@ func EncodeSuccess(id uint64, result any) ([]byte, error) {
 	}{id, result})
 }
 
+// Moving is the text of a ping that says that a request of the connection has made progress since the last one.
+const Moving = "moving"
+
 // CloseRevoked is the close code of a websocket whose user has lost all access.
 const CloseRevoked = 4403

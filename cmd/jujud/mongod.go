@@ -160,7 +160,7 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 		}
 	}()
 	if o.repair {
-		if err := server.Check(ctx); err != nil {
+		if err := server.Check(ctx, nil); err != nil {
 			return fmt.Errorf("the store in %s was repaired, but is inconsistent: %w", o.dbpath, err)
 		}
 		fmt.Fprintf(out, "The store in %s opens.\n", o.dbpath)

@@ -106,7 +106,7 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 		note(entity.Finding{Where: fmt.Sprint(t.Collection, " ", t.ID), What: t.What, Repair: t.Repair},
 			func(*entity.Finding) error { return t.Mend(ctx) })
 	}
-	everything, err := loadedView(k.DB, k.Fields, k.Now)
+	everything, err := loadedView(ctx, k.DB, k.Fields, k.Now)
 	if err != nil {
 		return all, repaired, err
 	}
@@ -119,6 +119,7 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 			if err := ctx.Err(); err != nil {
 				return all, repaired, context.Cause(ctx)
 			}
+			mongo.Moved(ctx)
 			if r.Judge(everything, id) == nil {
 				continue
 			}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,7 +99,7 @@ func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *Vi
 }
 
 // loadedView reads the given fields of all collections.
-func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (*View, error) {
+func loadedView(ctx context.Context, db *mongo.Database, fields map[string][]string, now time.Time) (*View, error) {
 	v := &View{DB: db, fields: fields, Now: now, loaded: map[string]*table{}, listed: map[string]any{}}
 	for collection, names := range fields {
 		t := &table{rows: map[string]Row{}, by: map[string]map[any][]Row{}}
@@ -112,6 +114,10 @@ func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (
 				if !iter.Next(&r) {
 					return iter.Close()
 				}
+				if err := context.Cause(ctx); err != nil {
+					return errors.Join(err, iter.Close())
+				}
+				mongo.Moved(ctx)
 				if id, ok := r["_id"].(string); ok {
 					t.rows[id] = r
 				}

@@ -11,6 +11,7 @@ import (
 	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/lease"
+	"juju/state/mongo"
 	"juju/state/schema"
 )
 
@@ -156,7 +157,7 @@ func (c *Controller) Check(ctx context.Context, repair bool) ([]entity.Finding, 
 	if server == nil {
 		return found, nil
 	}
-	err = server.Check(ctx)
+	err = server.Check(ctx, func() { mongo.Moved(ctx) })
 	if ctx.Err() != nil {
 		return found, context.Cause(ctx)
 	}

@@ -164,3 +164,25 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 	}
 	statetest.EveryCollectionIsChecked(t, "schema.go", ruled, because, damaged, 9)
 }
+
+// The check of the store makes progress with each document.
+func TestChecksOfTheStoreAreProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	check := func() (moved int) {
+		_, err := w.ctrl.Check(controller.Moving(t.Context(), func() { moved++ }), false)
+		w.ok(err)
+		return moved
+	}
+	before := check()
+	const documents = 30
+	w.ok(w.store.Make(stray, state.Schema(state.DefaultSizes)))
+	session := w.store.Session()
+	defer session.Close()
+	for n := range documents {
+		w.ok(session.DB(stray).C("c").Insert(bson.D{{"_id", n}}))
+	}
+	if more := check() - before; more < documents {
+		t.Errorf("%d documents more are %d steps more", documents, more)
+	}
+}

@@ -270,6 +270,10 @@ func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
 // disk: what note writes is on disk with the change.
 func Noting(ctx context.Context, note func()) context.Context { return mongo.Noting(ctx, note) }
 
+// Moving returns a context whose work calls moved, which may be called by several goroutines, whenever it has made some
+// progress.
+func Moving(ctx context.Context, moved func()) context.Context { return mongo.Moving(ctx, moved) }
+
 // Barrier waits until all earlier writes are on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
 

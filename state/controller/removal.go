@@ -182,7 +182,8 @@ func (c *Controller) ResumeModel(
 	return c.resumeModel(ctx, left.ModelRow, bounded)
 }
 
-// outsideBound is the timeout of each call of outside.
+// outsideBound is the timeout of each call of outside. The model's machines and storage have been removed by then, each with
+// a time of its own; what is left is little, and a call goes on where the one before ended.
 const outsideBound = 2 * time.Minute
 
 func (c *Controller) resumeModel(ctx context.Context, row ModelRow,

@@ -64,7 +64,7 @@ func TestDamagedTable(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := store.Embedded().Check(t.Context()); !errors.Is(err, embedded.ErrDamaged) || !strings.Contains(err.Error(), name) {
+	if err := store.Embedded().Check(t.Context(), nil); !errors.Is(err, embedded.ErrDamaged) || !strings.Contains(err.Error(), name) {
 		t.Errorf("a check: %v", err)
 	}
 }

@@ -40,6 +40,7 @@ func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		Moved(ctx)
 		found, err := d.dangling(c)
 		all = append(all, found...)
 		return err

@@ -93,6 +93,9 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
+		if applied {
+			Moved(ctx)
+		}
 		if applied && whole != nil && whole.note != nil {
 			whole.note()
 		}

@@ -20,7 +20,8 @@ import (
 	"juju/state/mongo"
 )
 
-// patience is how long a rehearsal may take.
+// patience is how long a rehearsal may take. Its work grows with the model, and others wait for their turn: so this limits
+// what can be planned.
 const patience = 2 * time.Minute
 
 // maxHooks is how many hooks are foreseen: as many take some 50 MB here, and are an answer of some 10 MB.

@@ -81,7 +81,7 @@ func FuzzCommand(f *testing.F) {
 		if v := doc.Lookup("code"); v.Type != 0 && v.Int32() == 1 {
 			t.Errorf("%s: %v", text, doc)
 		}
-		if err := s.Check(t.Context()); err != nil {
+		if err := s.Check(t.Context(), nil); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	})
@@ -160,7 +160,7 @@ func TestAnything(t *testing.T) {
 			t.Fatalf("%d: %v: %v", i, cmd, doc)
 		}
 		if i%500 == 0 {
-			if err := s.Check(t.Context()); err != nil {
+			if err := s.Check(t.Context(), nil); err != nil {
 				t.Fatalf("%d: %v", i, err)
 			}
 		}

@@ -205,7 +205,7 @@ func surviving(t *testing.T, dir string, safe map[int]int) int {
 	t.Helper()
 	s := onDisk(t, dir)
 	defer shut(t, s)
-	if err := s.Check(t.Context()); err != nil {
+	if err := s.Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	session, err := dialServer(s)

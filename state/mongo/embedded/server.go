@@ -235,7 +235,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
 
 // Check compares every index with its documents and returns the differences.
-func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
+func (s *Server) Check(ctx context.Context, moved func()) error { return s.store.Check(ctx, moved) }
 
 // Close closes all connections and files. Everything acknowledged is then on disk.
 func (s *Server) Close() error {

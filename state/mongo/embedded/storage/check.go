@@ -10,14 +10,17 @@ import (
 )
 
 // Check compares every index with the documents of one snapshot, and returns the differences. There should never be
-// any.
-func (s *Store) Check(ctx context.Context) error {
+// any. It calls moved, unless that is nil, with each document, since it takes the longer the more there are.
+func (s *Store) Check(ctx context.Context, moved func()) error {
+	if moved == nil {
+		moved = func() {}
+	}
 	snap := s.db.NewSnapshot()
 	defer snap.Close()
 	var errs []error
 	for _, db := range s.Databases() {
 		for _, c := range s.Collections(db) {
-			if err := c.check(ctx, snap); err != nil {
+			if err := c.check(ctx, snap, moved); err != nil {
 				errs = append(errs, fmt.Errorf("collection %s: %w", c.Namespace(), err))
 			}
 		}
@@ -26,12 +29,13 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // check looks up every key that a document should have. If all exist and their number is right, there are no others.
-func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
+func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot, moved func()) error {
 	want := map[*Index]int{}
 	err := walkSnapshot(snap, c.space, func(key, doc []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		moved()
 		record := key[spaceSize:]
 		for _, ix := range c.secondary() {
 			var e entries
@@ -67,7 +71,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 	}
 	for _, ix := range c.secondary() {
 		n := 0
-		if err := walkSnapshot(snap, ix.space, func(_, _ []byte) error { n++; return nil }); err != nil {
+		if err := walkSnapshot(snap, ix.space, func(_, _ []byte) error { n++; moved(); return ctx.Err() }); err != nil {
 			return err
 		}
 		if n != want[ix] {

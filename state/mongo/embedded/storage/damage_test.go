@@ -90,7 +90,7 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 			return "", err
 		}
 	}
-	return string(digest.Sum(nil)), s.Check(context.Background())
+	return string(digest.Sum(nil)), s.Check(context.Background(), nil)
 }
 
 // rottable returns the files of a store with documents in a log, and perhaps in tables, all of them on disk.

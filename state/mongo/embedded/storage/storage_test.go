@@ -63,7 +63,7 @@ func shut(t testing.TB, s *storage.Store) {
 
 func check(t testing.TB, s *storage.Store) {
 	t.Helper()
-	if err := s.Check(context.Background()); err != nil {
+	if err := s.Check(context.Background(), nil); err != nil {
 		t.Error(err)
 	}
 }
