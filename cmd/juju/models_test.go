@@ -313,3 +313,28 @@ func testDestroyModelWatches(t *testing.T) {
 		t.Errorf("its end was seen after %v and %d reads, want 20s and 4", passed, u.ctrl.reads)
 	}
 }
+
+// The removal of a large model takes as long as it takes: with --force, the command gives up when the model has not become
+// smaller for a time.
+func TestDestroyModelWaitsWhileTheModelShrinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		u.ctrl.add("admin", "default")
+		u.ctrl.held = true
+		model := &u.ctrl.models[0]
+		model.Machines = make([]entity.ModelMachine, 4)
+		for n := range 4 {
+			time.AfterFunc(time.Duration(n)*3*time.Minute, func() {
+				model.Machines = model.Machines[:4-n]
+				u.ctrl.tell()
+			})
+		}
+		begun := time.Now()
+		u.types("destroy-model", "default", "-y", "--force", "--timeout", "10s", "-q")
+		u.sees(1, "", "ERROR gave up after 3m10s without progress: model \"default\" is still being destroyed\nTo see why: juju explain -m default; "+
+			"to finish without its agents: juju destroy-model --force default\n")
+		if passed := time.Since(begun); passed != 12*time.Minute+10*time.Second {
+			t.Errorf("it gave up after %v, want 12m10s: 3m10s after the last machine has gone", passed)
+		}
+	})
+}

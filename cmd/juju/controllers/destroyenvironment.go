@@ -81,7 +81,8 @@ type destroyEnvironment struct {
 	destroyStorage, releaseStorage bool
 }
 
-// destroyTimeout is how long stopping all processes of a controller may take.
+// destroyTimeout is how long stopping all processes of a controller may take. It is longer the more machines there are; who
+// repeats the command goes on with those that are left.
 const destroyTimeout = 5 * time.Minute
 
 func (d *destroyEnvironment) run(ctx context.Context, args []string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -97,7 +98,8 @@ type modelDestroyer interface {
 	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
 }
 
-// removalTime is how long, after the timeout of --force, the cloud may take to stop the machines and release the rest.
+// removalTime is how long, after the timeout of --force, the model may stay as it is: while the controller removes its units,
+// and the cloud stops the machines and releases the rest. The more there are, the longer it takes in all.
 const removalTime = 3 * time.Minute
 
 func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destruction) error {
@@ -142,9 +144,10 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 				"controller. To remove one at once, run there as root: %s", model.Name, unknown, machines.UninstallCommand("*"))
 		}
 		hosts.NoteDisconnected()
-		bound := d.wait.Bound
+		bound, still := d.wait.Bound, time.Duration(0)
 		if how.Strength == entity.Force {
-			bound = max(bound, how.Timeout+removalTime)
+			still = how.Timeout + removalTime
+			bound = max(bound, still)
 		}
 		obstacles := &obstacles{destroyModel: d, model: t.Name + ":" + model.Owner + "/" + model.Name}
 		defer obstacles.close()
@@ -153,7 +156,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 			obstacles.note(ctx)
 			return nil
 		}
-		return d.gone(ctx, t, api, model, obstacles, bound)
+		return d.gone(ctx, t, api, model, obstacles, bound, still)
 	})
 }
 
@@ -202,11 +205,12 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 }
 
 // gone waits until the model is removed, and reports what it left in the cloud. It reconnects when the connection is
-// lost.
+// lost. It gives up after bound, but not while the model has become smaller within still.
 func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelAPI, model client.Model,
-	obstacles *obstacles, bound time.Duration) error {
-	bounded, cancel := context.WithTimeout(ctx, bound)
+	obstacles *obstacles, bound, still time.Duration) error {
+	bounded, moved, cancel := wait.Bounded(ctx, bound, still)
 	defer cancel()
+	left := remaining{machines: math.MaxInt, waiting: math.MaxInt}
 	d.WaitsFor("Model %q is still being destroyed. To check it: juju models", model.Name)
 	p := d.Progress("Waiting until model %q is removed", model.Name)
 	defer p.Done()
@@ -232,7 +236,9 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
 				p.Say("Waiting until model %q is removed: it is %s, %d machine(s) remain", model.Name, info.Life, len(info.Machines))
-				obstacles.note(bounded)
+				if left.shrinks(info.Life, len(info.Machines), obstacles.note(bounded)) {
+					moved()
+				}
 			}
 		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
@@ -255,7 +261,11 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			return context.Cause(ctx)
 		}
 		if bounded.Err() != nil {
-			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is still being destroyed", bound, model.Name),
+			after := fmt.Sprint(bound)
+			if still > 0 {
+				after = fmt.Sprint(still, " without progress")
+			}
+			return entity.WithHint(fmt.Errorf("gave up after %s: model %q is still being destroyed", after, model.Name),
 				"To see why: juju explain -m %s; to finish without its agents: juju destroy-model --force %[1]s", model.Name)
 		}
 	}
@@ -281,6 +291,19 @@ func (d *destroyModel) left(ctx context.Context, t cli.Target, api destroyModelA
 	return nil
 }
 
+// A remaining is the least that has been seen of a model that is being destroyed.
+type remaining struct {
+	life              string
+	machines, waiting int // waiting things are those that explain lists
+}
+
+// shrinks reports whether there is less than ever.
+func (r *remaining) shrinks(life string, machines, waiting int) bool {
+	less := life != r.life || machines < r.machines || waiting < r.waiting
+	*r = remaining{life, min(r.machines, machines), min(r.waiting, waiting)}
+	return less
+}
+
 // obstacles reports, once each, what only a user can resolve, such as failed hooks.
 type obstacles struct {
 	*destroyModel
@@ -295,24 +318,25 @@ type obstaclesAPI interface {
 	wait.ExplainAPI
 }
 
-// note reports new obstacles. It ignores errors, since the model may have been removed.
-func (o *obstacles) note(ctx context.Context) {
+// note reports new obstacles, and returns how many things wait for something. It ignores errors, since the model may have
+// been removed, and then returns more than any.
+func (o *obstacles) note(ctx context.Context) (waiting int) {
 	if o.api == nil {
 		before := o.Session.Model
 		o.Session.Model = o.model
 		api, err := o.Connect(ctx)
 		if o.Session.Model = before; err != nil {
-			return
+			return math.MaxInt
 		}
 		o.api = api.(obstaclesAPI)
 		if o.reported == nil {
 			o.reported = map[string]bool{}
 		}
 	}
-	all, _, err := o.api.Explain(ctx)
+	all, more, err := o.api.Explain(ctx)
 	if err != nil {
 		o.close()
-		return
+		return math.MaxInt
 	}
 	var failed []string
 	for _, e := range all {
@@ -329,6 +353,7 @@ func (o *obstacles) note(ctx context.Context) {
 		}
 	}
 	o.noteFailed(failed)
+	return len(all) + more
 }
 
 // noteFailed reports units with failed hooks, and once for all of them what the user can do.

@@ -71,6 +71,23 @@ func (c *Changes) Next(ctx context.Context) {
 	}
 }
 
+// Bounded returns a context that ends after bound, but not before nothing has moved for still. The caller calls moved when
+// something has, and cancel at the end.
+func Bounded(ctx context.Context, bound, still time.Duration) (_ context.Context, moved, cancel func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	until := time.Now().Add(bound)
+	clock := time.AfterFunc(bound, func() { end(context.DeadlineExceeded) })
+	return ctx, func() {
+			if later := time.Now().Add(still); later.After(until) {
+				until = later
+				clock.Reset(still)
+			}
+		}, func() {
+			clock.Stop()
+			end(nil)
+		}
+}
+
 // Sleep sleeps; it returns false as soon as ctx ends.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
