@@ -145,7 +145,7 @@ func (c *Caller) readBundle(ctx context.Context, p params.BundleChanges) (w bund
 			read[s] = ch
 			return ch, err
 		},
-		File: func(string) error { return nil }, // clients upload resources
+		File: func(bundle.File) error { return nil }, // clients upload resources
 		Constraints: func(text string) error {
 			_, err := constraints.Parse(text)
 			return err

@@ -49,7 +49,7 @@ type Service struct {
 	Expose           *bool    // nil if not set
 	ExposedEndpoints entity.ExposedEndpoints
 	Annotations      map[string]string
-	Resources        map[string]string // resource name → file path
+	Resources        map[string]File // by resource name
 	Constraints      string
 	ConstraintsGiven bool              // constraints are set, possibly to ""
 	Trust            bool              // the charm may use the cloud credential
@@ -61,6 +61,12 @@ type Service struct {
 	Unsupported []string
 
 	options map[string]*yaml.Node
+}
+
+// A File is a file that a bundle names.
+type File struct {
+	Path string // resolved against Dir, if it is relative
+	Dir  string // the directory of the source that names it
 }
 
 // Has reports whether the bundle has a service or remote service of this name.

@@ -52,8 +52,8 @@ var charms = func() map[string]*charm.Charm {
 }()
 
 var checks = Checks{
-	File: func(path string) error {
-		if path == "/charms/nowhere" {
+	File: func(f File) error {
+		if f.Path == "/charms/nowhere" {
 			return errors.New("no such file")
 		}
 		return nil

@@ -213,10 +213,9 @@ func (r *reader) offers(values map[string]field) map[string]*Offer {
 	return all
 }
 
-// resources returns the paths of resource files, resolved against the directory of their source. A
-// number is a charm store revision, and is ignored.
-func (r *reader) resources(values map[string]field) map[string]string {
-	files := map[string]string{}
+// resources returns the files of resources. A number is a charm store revision, and is ignored.
+func (r *reader) resources(values map[string]field) map[string]File {
+	files := map[string]File{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := values[name]
 		if f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!int" {
@@ -227,7 +226,7 @@ func (r *reader) resources(values map[string]field) map[string]string {
 		if path != "" && !filepath.IsAbs(path) {
 			path = filepath.Join(f.src.Dir, path)
 		}
-		files[name] = path
+		files[name] = File{path, f.src.Dir}
 	}
 	return files
 }

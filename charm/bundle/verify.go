@@ -20,7 +20,7 @@ type Checks struct {
 	// a path or a valid URL. If there is nothing at the path, the error is an fs.ErrNotExist.
 	Charm func(s *Service) (*charm.Charm, error)
 	// File returns an error if a resource file can't be read.
-	File func(path string) error
+	File func(File) error
 	// Constraints returns an error if the constraints are invalid.
 	Constraints func(text string) error
 	// Series returns the series of a base, or "" if the base is unknown.
@@ -276,10 +276,9 @@ func (v *verifier) serviceWithCharm(name string, s *Service, ch *charm.Charm) {
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(s.Resources)) {
-		path := s.Resources[resource]
 		if _, ok := ch.Meta.Resources[resource]; !ok {
 			v.failf("application %q: unrecognized resource %q", name, resource)
-		} else if err := v.checks.File(path); err != nil {
+		} else if err := v.checks.File(s.Resources[resource]); err != nil {
 			v.failf("application %q: cannot read resource %q: %w", name, resource, err)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"slices"
 
 	"juju/apiserver/bundlechanges"
+	"juju/charm/bundle"
 	"juju/cmd/juju/charms"
-	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
 
 // checkFile returns why the file of a resource can't be read.
-func checkFile(path string) error {
-	f, err := cli.OpenFile(path)
+func (b *bundleSource) checkFile(file bundle.File) error {
+	f, err := b.open(file)
 	if err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func (b *bundleSource) hasResources(service string) bool {
 // resourceSums returns the SHA-256 of each file that a bundle names for a service, in hex.
 func (b *bundleSource) resourceSums(service string) (map[string]string, error) {
 	sums := map[string]string{}
-	for resource, path := range b.Services[service].Resources {
-		f, err := cli.OpenFile(path)
+	for resource, file := range b.Services[service].Resources {
+		f, err := b.open(file)
 		if err == nil {
 			sums[resource], err = entity.SHA256(f)
 			f.Close()
@@ -55,21 +55,23 @@ func readResources(ctx context.Context, api readBundleAPI, service string) (map[
 	return of.Sums(), nil
 }
 
-// openResources opens a service's resource files.
-func (b *bundleSource) openResources(service string) (charms.ResourceFiles, error) {
-	files, paths := charms.ResourceFiles{}, b.Services[service].Resources
-	for _, name := range slices.Sorted(maps.Keys(paths)) {
-		if err := files.Open(name, paths[name]); err != nil {
+// openResources opens the files of a service's resources.
+func (b *bundleSource) openResources(service string, names ...string) (charms.ResourceFiles, error) {
+	files := charms.ResourceFiles{}
+	for _, name := range names {
+		f, err := b.open(b.Services[service].Resources[name])
+		if err != nil {
 			files.Close()
-			return nil, err
+			return nil, fmt.Errorf("cannot read resource %q: %w", name, err)
 		}
+		files[name] = f
 	}
 	return files, nil
 }
 
 // uploadResources uploads the resource files of a service before it is deployed.
 func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL string) (ids map[string]string, err error) {
-	files, err := p.source.openResources(service)
+	files, err := p.source.openResources(service, slices.Sorted(maps.Keys(p.source.Services[service].Resources))...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +83,8 @@ func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL stri
 }
 
 func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResource) error {
-	files := charms.ResourceFiles{}
-	if err := files.Open(c.Resource, p.source.Services[c.Service].Resources[c.Resource]); err != nil {
+	files, err := p.source.openResources(c.Service, c.Resource)
+	if err != nil {
 		return err
 	}
 	defer files.Close()

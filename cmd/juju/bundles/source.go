@@ -36,7 +36,7 @@ func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: an overlay file; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
 		"with a bundle: which of its machines exist in the model, as existing,A=B,…")
-	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: let it include files that are not below its folder")
+	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: let it include and upload files that are not below its folder")
 }
 
 // maxBundle is the maximum size of a bundle's file or archive.
@@ -80,7 +80,7 @@ func (b *bundleFlags) readFile(stdin io.Reader, path string) (bundle.Source, err
 	if info, err := os.Stat(path); path != cli.StandardInput && err == nil && info.IsDir() {
 		src.Name, src.Dir = filepath.Join(path, bundleFile), path
 	}
-	src.Include = func(path string) ([]byte, error) { return b.include(src.Dir, path) }
+	src.Include = func(path string) ([]byte, error) { return b.include(bundle.File{Path: path, Dir: src.Dir}) }
 	text, err := cli.ReadInput(stdin, src.Name, maxBundle)
 	if path == cli.StandardInput {
 		src.Name = "standard input"
@@ -112,21 +112,32 @@ func unzipBundle(archive []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxBundle+1))
 }
 
-// include reads a file that a bundle in a folder includes.
-func (b *bundleFlags) include(folder, path string) ([]byte, error) {
+// open opens a file that a bundle names: it must be below the bundle's folder, unless the user allows others.
+func (b *bundleFlags) open(file bundle.File) (*os.File, error) {
 	if b.anyInclude {
-		return cli.ReadWhole(path, cli.MaxOptionFile)
+		return cli.OpenFile(file.Path)
 	}
-	text, err := cli.ReadBelow(folder, path, cli.MaxOptionFile)
+	f, err := cli.OpenBelow(file.Dir, file.Path)
 	if errors.Is(err, cli.ErrNotBelow) {
 		err = fmt.Errorf("%w of the bundle; if it may: --allow-includes", err)
 	}
-	return text, err
+	return f, err
+}
+
+// include reads a file that a bundle includes.
+func (b *bundleFlags) include(file bundle.File) ([]byte, error) {
+	f, err := b.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return cli.ReadOpen(f, file.Path, cli.MaxOptionFile)
 }
 
 // A bundleSource is a bundle with its charms.
 type bundleSource struct {
 	*bundle.Bundle
+	open      func(bundle.File) (*os.File, error) // a file that the bundle names
 	repo      charms.Repository
 	relations []bundle.Relation
 	charms    map[string]*charms.Source // by service
@@ -149,7 +160,7 @@ func (b *bundleFlags) read(stdin io.Reader, path string, repo charms.Repository)
 	if err != nil {
 		return nil, err
 	}
-	return &bundleSource{Bundle: all, repo: repo, charms: map[string]*charms.Source{}, options: map[string]map[string]any{},
+	return &bundleSource{Bundle: all, open: b.open, repo: repo, charms: map[string]*charms.Source{}, options: map[string]map[string]any{},
 		opened: map[string]*charms.Source{}}, nil
 }
 
@@ -233,7 +244,7 @@ func (b *bundleSource) verify(ctx context.Context, on *cli.Session, api readBund
 			b.charms[names[s]] = c
 			return c.Charm, nil
 		},
-		File: checkFile,
+		File: b.checkFile,
 		Constraints: func(text string) error {
 			_, err := constraints.Parse(text)
 			return err

@@ -98,14 +98,14 @@ func OpenResources(s *cli.Session, values []string) (files ResourceFiles, err er
 		if err := s.CheckFile(path); err != nil {
 			return nil, err
 		}
-		if err := files.Open(name, path); err != nil {
+		if err := files.open(name, path); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-func (f ResourceFiles) Open(name, path string) error {
+func (f ResourceFiles) open(name, path string) error {
 	file, err := cli.OpenFile(path)
 	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
 		return entity.WithHint(cli.Usagef("cannot use revision %s of resource %q", path, name),

@@ -81,11 +81,11 @@ func ReadFile(path string, max int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, max+1))
 }
 
-// ErrNotBelow is the error of ReadBelow for a file elsewhere.
+// ErrNotBelow is the error of OpenBelow for a file elsewhere.
 var ErrNotBelow = errors.New("is not below the folder")
 
-// ReadBelow is ReadWhole for a file that must be below a folder. A symbolic link there may lead only to where it is, too.
-func ReadBelow(folder, path string, max int64) ([]byte, error) {
+// OpenBelow is OpenFile for a file that must be below a folder. A symbolic link there may lead only to where it is, too.
+func OpenBelow(folder, path string) (*os.File, error) {
 	name, err := filepath.Rel(resolve(folder), resolve(path))
 	if err != nil || !filepath.IsLocal(name) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotBelow}
@@ -99,10 +99,7 @@ func ReadBelow(folder, path string, max int64) ([]byte, error) {
 	if bad := (*fs.PathError)(nil); errors.As(err, &bad) {
 		bad.Op, bad.Path = "open", path
 	}
-	if f, err = onlyFile(path, f, err); err != nil {
-		return nil, err
-	}
-	return readWhole(f, path, max)
+	return onlyFile(path, f, err)
 }
 
 // resolve returns an absolute path without symbolic links, as far as there is something.
@@ -133,12 +130,12 @@ func ReadWhole(path string, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readWhole(f, path, max)
+	defer f.Close()
+	return ReadOpen(f, path, max)
 }
 
-// readWhole reads and closes a file.
-func readWhole(f *os.File, path string, max int64) ([]byte, error) {
-	defer f.Close()
+// ReadOpen is ReadWhole for the file that has been opened at a path.
+func ReadOpen(f *os.File, path string, max int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, max+1))
 	if err == nil && int64(len(text)) > max {
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, max)

@@ -72,8 +72,9 @@ says, and no more: juju apply.
 A charm in a bundle is a URL, or a path that starts with a dot and is relative to the
 bundle. Further documents in the file and --overlay files are overlays of the first
 document: their values override it, and null removes a service. An option or annotation
-include-file://PATH or include-base64://PATH has the content of a file below the folder of
-the bundle or overlay; with --allow-includes, of any file. Tagged with !!str it is a text.
+include-file://PATH or include-base64://PATH has the content of a file; tagged with !!str
+it is a text. These files and those of resources must be below the folder of the bundle or
+overlay that names them, unless --allow-includes is given.
 
 A bundle can use offers of other models of the controller (saas: {NAME: {url: URL}}), and
 its relations can name them. It can offer endpoints of its services to users
