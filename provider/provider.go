@@ -139,9 +139,9 @@ type Machines struct {
 	OwnHost bool
 }
 
-// AgentMem is the least memory of a machine with an agent, in MiB. With 48 the agent of a container was seen to start; with
-// 10 the container exits immediately.
-const AgentMem = 64
+// AgentNeeds is the least that a machine with an agent needs of what constraints name, in MiB. With 48 of memory the agent of
+// a container was seen to start; with 10 the container exits immediately. The programs of the agents take nearly 100 of disk.
+var AgentNeeds = map[string]uint64{constraints.Mem: 64, constraints.RootDisk: 128}
 
 // CheckHardware returns an Invalid error if have does not meet the constraints. Unknown properties
 // meet them. place describes the hardware, as in "this host".

@@ -207,7 +207,7 @@ func (e *environ) ConstraintRules(context.Context) (constraints.Rules, error) {
 		constraints.RootDiskSource, constraints.Tags,
 		constraints.VirtType, constraints.Zones,
 	}
-	rules.Needs = map[string]uint64{constraints.Mem: provider.AgentMem}
+	rules.Needs = provider.AgentNeeds
 	return rules, nil
 }
 

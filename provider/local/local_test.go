@@ -367,13 +367,13 @@ func TestDirectoryOfAnother(t *testing.T) {
 }
 
 // Memory that no agent could do with is not a limit here, so the user is told.
-func TestTooLittleMemory(t *testing.T) {
+func TestTooLittleForAnAgent(t *testing.T) {
 	t.Parallel()
 	rules, err := (&environ{}).ConstraintRules(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]int{"mem=10M": 1, "mem=2G cores=1": 0} {
+	for text, want := range map[string]int{"mem=10M": 1, "root-disk=1M": 1, "mem=1M root-disk=1M": 2, "mem=2G root-disk=1G cores=1": 0} {
 		cons, err := constraints.Parse(text)
 		if small := rules.TooSmall(cons); err != nil || len(small) != want {
 			t.Errorf("of %s, too small is %q (%v)", text, small, err)

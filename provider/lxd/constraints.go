@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -123,13 +124,18 @@ func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]
 	return all, nil
 }
 
-// livable returns an Invalid error if the constraints leave an agent's container too little memory.
-func livable(cons constraints.Value) error {
-	if n := cons.Number(constraints.Mem); n == 0 || n >= provider.AgentMem {
-		return nil
+// livable returns an Invalid error if the constraints leave an agent's container too little, of what rules do not ignore.
+func livable(rules constraints.Rules, cons constraints.Value) error {
+	rules.Needs = maps.Clone(provider.AgentNeeds)
+	for _, key := range rules.Unsupported {
+		delete(rules.Needs, key)
 	}
-	return entity.WithHint(entity.Errorf(entity.Invalid, "constraint mem=%s cannot be met: a container with an agent needs "+
-		"at least %dM", cons.Shown(constraints.Mem), provider.AgentMem), "Demand more, or leave the constraint out.")
+	for _, small := range rules.TooSmall(cons) {
+		key, _, _ := strings.Cut(small, "=")
+		return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s cannot be met: a container with an agent needs "+
+			"at least %dM", small, rules.Needs[key]), "Demand more, or leave the constraint out.")
+	}
+	return nil
 }
 
 // candidates returns the cluster members that can host an instance, or a single "" if there is no
@@ -154,7 +160,7 @@ func (e *environ) candidates(ctx context.Context, cons constraints.Value, placem
 	if _, err := rules.Check(cons); err != nil {
 		return nil, err
 	}
-	if err := livable(cons); err != nil {
+	if err := livable(rules, cons); err != nil {
 		return nil, err
 	}
 	if err := e.cloud.boundable(ctx, cons); err != nil {

@@ -106,11 +106,17 @@ func TestZonesOfACluster(t *testing.T) {
 	}
 }
 
-// Constraints with too little memory for an agent are rejected before the machine is recorded.
-func TestTooLittleMemoryIsRejected(t *testing.T) {
-	for text, want := range map[string]string{"": "", "mem=64M": "", "mem=0": "", "cores=1": "",
+// Constraints with too little memory or disk for an agent are rejected before the machine is recorded.
+func TestTooLittleForAnAgentIsRejected(t *testing.T) {
+	disk := "constraint root-disk=1M cannot be met: a container with an agent needs at least 128M"
+	for text, want := range map[string]string{"": "", "mem=64M": "", "mem=0": "", "cores=1": "", "root-disk=128M": "", "root-disk=1M": disk,
 		"mem=10M": "constraint mem=10M cannot be met: a container with an agent needs at least 64M"} {
-		err := livable(parsed(t, text))
+		if want == disk {
+			if err := livable(constraints.Rules{Unsupported: []string{constraints.RootDisk}}, parsed(t, text)); err != nil {
+				t.Errorf("%s, which is ignored: got error %v", text, err)
+			}
+		}
+		err := livable(constraints.Rules{}, parsed(t, text))
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (got != want || !errors.Is(err, entity.Invalid)) {
 			t.Errorf("%s: got error %v, want %q", text, err, want)
 		}
