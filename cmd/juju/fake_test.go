@@ -43,6 +43,7 @@ type fakeModel struct {
 	changed      chan struct{} // of the watch of the status; nil before there is one
 	config       client.ServiceConfig
 	unit         client.UnitInfo
+	leader       func(service string) (string, error) // of services; nil if unit 7 leads each
 	logs         []debuglog.Message
 	blocks       []entity.Block
 	annotations  map[string]string // of every entity
@@ -295,7 +296,10 @@ func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.S
 }
 
 func (f *fakeModel) Leader(ctx context.Context, service string) (string, error) {
-	return service + "/7", f.note("Leader", service)
+	if err := f.note("Leader", service); err != nil || f.leader == nil {
+		return service + "/7", err
+	}
+	return f.leader(service)
 }
 
 func (f *fakeModel) UnitInfo(ctx context.Context, unit string) (client.UnitInfo, error) {

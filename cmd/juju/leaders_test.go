@@ -28,15 +28,15 @@ func TestEveryCommandTakesTheLeader(t *testing.T) {
 		"show-unit web/leader --related-unit web/leader": "UnitInfo web/7",
 		"wait-for web/leader --timeout 1s":               "Status",
 		"explain web/leader":                             "Leader web",
+		"debug-hooks web/leader":                         "Status web/7",
+		"charm-history web/leader":                       "Status web/7",
+		"ssh web/leader ls":                              "Status web/7",
+		"scp web/leader:x /nonexists":                    "Status web/7",
 		// The controller finds the leader.
-		"exec --unit web/leader ls":   `"Units":["web/leader"]`,
-		"run --unit web/leader ls":    `"Units":["web/leader"]`,
-		"run-action web/leader go":    "EnqueueActions go {} [web/leader]",
-		"status web/leader":           "Status web/leader",
-		"debug-hooks web/leader":      "Status web",
-		"charm-history web/leader":    "Status web",
-		"ssh web/leader ls":           "Status web",
-		"scp web/leader:x /nonexists": "Status web",
+		"exec --unit web/leader ls": `"Units":["web/leader"]`,
+		"run --unit web/leader ls":  `"Units":["web/leader"]`,
+		"run-action web/leader go":  "EnqueueActions go {} [web/leader]",
+		"status web/leader":         "Status web/leader",
 	}
 	tested := map[string]bool{}
 	for line, want := range asks {

@@ -37,6 +37,12 @@ func withMachine(t *testing.T, u *user) string {
 		Services: []entity.ServiceStatus{{Name: "empty"}, {Name: "log"}, {Name: "web", Units: []entity.UnitStatus{{Name: "web/1", Machine: "4"},
 			{Name: "web/0", Machine: "3", Leader: true, Subordinates: []entity.UnitStatus{{Name: "log/1", Machine: "3", Leader: true}}}}}},
 	}}
+	u.fake.leader = func(service string) (string, error) {
+		if unit := map[string]string{"web": "web/0", "log": "log/1"}[service]; unit != "" {
+			return unit, nil
+		}
+		return "", entity.Errorf(entity.NotFound, "could not determine leader for %q", service)
+	}
 	return dir
 }
 
@@ -62,6 +68,7 @@ func TestSSH(t *testing.T) {
 		"ssh web/leader ls":       {dir, "/bin/sh", "-c", "ls"},
 		"ssh log/leader":          {dir, "/bin/zsh"},
 		"scp web/leader:x /tmp":   {"", "cp", "--", dir + "/x", "/tmp"},
+		"scp z 3:x web/leader:y":  {"", "cp", "--", "z", dir + "/x", dir + "/y"},
 		"scp web/0:x /tmp":        {"", "cp", "--", dir + "/x", "/tmp"},
 		"scp -r a b:c 3:y 3:/etc": {"", "cp", "-R", "--", "a", "b:c", dir + "/y", "/etc"},
 	} {
@@ -85,11 +92,12 @@ func TestSSH(t *testing.T) {
 	}
 	// The controller is asked about the targets alone.
 	for line, want := range map[string]string{
-		"ssh 3": "Status 3", "ssh log/leader ls": "Status log", "scp 3:x web/0:y /tmp": "Status 3,web/0", "ssh u@web/0": "Status web/0",
+		"ssh 3": "Status 3", "scp 3:x web/0:y /tmp": "Status 3,web/0", "ssh u@web/0": "Status web/0",
+		"ssh log/leader ls": "Leader log; Status log/1", "scp 3:x web/leader:y /tmp": "Leader web; Status 3,web/0",
 	} {
 		u.fake.calls = nil
 		u.types(strings.Fields(line)...)
-		u.asked(want)
+		u.asked(strings.Split(want, "; ")...)
 	}
 	for line, says := range map[string]string{
 		"ssh":        "no target name specified",
@@ -99,9 +107,8 @@ func TestSSH(t *testing.T) {
 		"ssh 5":      "machine 5 not found",
 		"ssh web/0 -L 1:x:2": "cannot use ssh option -L: machines of the local cloud are directories on this host\n" +
 			"Units listen on ports of this host. If -L is part of the command, put -- before it.\n",
-		"ssh none/leader":          `service "none" not found`,
 		"ssh empty/leader":         `could not determine leader for "empty"`,
-		"ssh u@web/leader":         "cannot log in as another user on web/leader",
+		"ssh u@web/leader":         "cannot log in as another user on web/0",
 		"debug-hooks empty/leader": `could not determine leader for "empty"`,
 		"ssh web/7":                `unit "web/7" not found, or not assigned to a machine`,
 		"scp 3:x":                  "at least two arguments required",

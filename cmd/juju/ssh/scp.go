@@ -36,7 +36,7 @@ given to add-machine ssh:USER@HOST.`,
 			if len(targets) == 0 {
 				return cli.Usagef("neither source nor destination is on a machine; use TARGET:PATH")
 			}
-			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
+			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI, targets []string) (cli.Replacement, error) {
 				if isRemote(status) {
 					found, options, err := remotes(cmd.Context(), s, api, status, targets, !noChecks)
 					if err != nil {
@@ -46,7 +46,7 @@ given to add-machine ssh:USER@HOST.`,
 					if recursive {
 						copies = append(copies, "-r")
 					}
-					return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
+					return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, targets, func(target, path string) string {
 						return found[target].path(path)
 					})}, nil
 				}
@@ -58,7 +58,7 @@ given to add-machine ssh:USER@HOST.`,
 				if recursive {
 					copies = append(copies, "-R")
 				}
-				return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, func(target, path string) string {
+				return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, targets, func(target, path string) string {
 					if filepath.IsAbs(path) {
 						return path
 					}
@@ -73,11 +73,11 @@ given to add-machine ssh:USER@HOST.`,
 	return cmd
 }
 
-// copyArgs appends the sources and the destination to the arguments of a copy command.
-func copyArgs(argv, args []string, at func(target, path string) string) []string {
+// copyArgs appends the sources and the destination to the arguments of a copy command. The targets are those of the args.
+func copyArgs(argv, args, targets []string, at func(target, path string) string) []string {
 	for _, arg := range args {
-		if target, path, ok := remotePath(arg); ok {
-			arg = at(target, path)
+		if _, path, ok := remotePath(arg); ok {
+			arg, targets = at(targets[0], path), targets[1:]
 		}
 		argv = append(argv, arg)
 	}

@@ -48,8 +48,8 @@ with your own keys; juju adds no keys there. Its host key can also be in your
 				return cli.Usagef("no target name specified")
 			}
 			c.ptySet = cmd.Flags().Changed("pty")
-			return onMachines(cmd.Context(), s, args[:1], func(status *entity.ModelStatus, api sshAPI) (cli.Replacement, error) {
-				return c.command(cmd.Context(), s, api, status, args)
+			return onMachines(cmd.Context(), s, args[:1], func(status *entity.ModelStatus, api sshAPI, targets []string) (cli.Replacement, error) {
+				return c.command(cmd.Context(), s, api, status, targets[0], args[1:])
 			})
 		},
 	}
@@ -62,6 +62,7 @@ with your own keys; juju adds no keys there. Its host key can also be in your
 
 type sshAPI interface {
 	wait.StatusAPI
+	cli.LeaderAPI
 	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
 }
 
@@ -72,17 +73,9 @@ type sshOptions struct {
 
 // command returns the program to exec.
 func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus,
-	args []string) (cli.Replacement, error) {
-	target, words := args[0], args[1:]
-	_, named, isNamed := strings.Cut(target, "@")
-	if !isNamed {
-		named = target
-	}
-	machine, _, err := instanceOf(status, named)
-	if err != nil {
-		return cli.Replacement{}, err
-	}
-	unit, err := leading(status, named)
+	target string, words []string) (cli.Replacement, error) {
+	unit := target[strings.LastIndex(target, "@")+1:]
+	machine, _, err := instanceOf(status, unit)
 	if err != nil {
 		return cli.Replacement{}, err
 	}
@@ -90,7 +83,7 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		unit = ""
 	}
 	if !isRemote(status) {
-		dirs, err := machineDirs(s, status, args[:1])
+		dirs, err := machineDirs(s, status, []string{target})
 		if err != nil {
 			return cli.Replacement{}, err
 		}
@@ -113,7 +106,7 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		}
 		return r, nil
 	}
-	found, options, err := remotes(ctx, s, api, status, args[:1], !c.noChecks)
+	found, options, err := remotes(ctx, s, api, status, []string{target}, !c.noChecks)
 	if err != nil {
 		return cli.Replacement{}, err
 	}

@@ -21,9 +21,10 @@ func isRemote(status *entity.ModelStatus) bool {
 	return status.Model.Cloud != "" && clouds.Of(status.Model.Cloud).HasSSH()
 }
 
-// onMachines execs the program that choose returns for the model's status.
+// onMachines execs the program that choose returns for the model's status and the targets, in which SERVICE/leader is
+// replaced by the leader.
 func onMachines(ctx context.Context, s *cli.Session, targets []string,
-	choose func(*entity.ModelStatus, sshAPI) (cli.Replacement, error)) error {
+	choose func(*entity.ModelStatus, sshAPI, []string) (cli.Replacement, error)) error {
 	for _, target := range targets {
 		if _, name, named := strings.Cut(target, "@"); named && isTarget(name) {
 			continue
@@ -34,27 +35,26 @@ func onMachines(ctx context.Context, s *cli.Session, targets []string,
 	}
 	var r cli.Replacement
 	err := cli.WithModel(ctx, s, func(api sshAPI) error {
-		status, err := statusOf(ctx, api, targets...)
+		var names, denoted []string
+		for _, target := range targets {
+			at := strings.LastIndex(target, "@") + 1
+			name, err := cli.Leading(ctx, api, target[at:])
+			if err != nil {
+				return err
+			}
+			names, denoted = append(names, name), append(denoted, target[:at]+name)
+		}
+		status, err := api.Status(ctx, names...)
 		if err != nil {
 			return err
 		}
-		r, err = choose(status, api)
+		r, err = choose(status, api, denoted)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return s.Exec(r)
-}
-
-// statusOf returns the model's status, restricted to targets and their machines.
-func statusOf(ctx context.Context, api sshAPI, targets ...string) (*entity.ModelStatus, error) {
-	var patterns []string
-	for _, target := range targets {
-		name := target[strings.LastIndex(target, "@")+1:]
-		patterns = append(patterns, strings.TrimSuffix(name, "/leader"))
-	}
-	return api.Status(ctx, patterns...)
 }
 
 func isTarget(name string) bool { return entity.IsValidMachine(name) || cli.IsUnitTarget(name) }
@@ -84,11 +84,11 @@ type remoteProgram func(options []string, what string, args ...string) []string
 // programs there: nil on the local cloud.
 func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir string, remote remoteProgram, err error) {
 	err = cli.WithModel(ctx, s, func(api sshAPI) error {
-		status, err := statusOf(ctx, api, target)
-		if err != nil {
+		if unit, err = cli.Leading(ctx, api, target); err != nil {
 			return err
 		}
-		if unit, err = leading(status, target); err != nil {
+		status, err := api.Status(ctx, unit)
+		if err != nil {
 			return err
 		}
 		if !isRemote(status) {
@@ -112,25 +112,6 @@ func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir st
 		return nil
 	})
 	return unit, dir, remote, err
-}
-
-// leading returns the service's leader if target is SERVICE/leader, otherwise target.
-func leading(status *entity.ModelStatus, target string) (string, error) {
-	service, ok := strings.CutSuffix(target, "/leader")
-	if !ok {
-		return target, nil
-	}
-	known := slices.ContainsFunc(status.Services, func(s entity.ServiceStatus) bool { return s.Name == service })
-	if !known {
-		return "", entity.Errorf(entity.NotFound, "service %q not found", service)
-	}
-	for _, t := range wait.Entities(status) {
-		if t.Leads && t.Of == service {
-			return t.Name, nil
-		}
-	}
-	return "", entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
-		"The service currently has no leader: specify a unit, or try again.")
 }
 
 // ToolsDir is the directory of commands for the users of a machine.
@@ -167,9 +148,6 @@ func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (st
 
 // instanceOf finds the machine of a target and its instance.
 func instanceOf(status *entity.ModelStatus, target string) (machine, instance string, err error) {
-	if target, err = leading(status, target); err != nil {
-		return "", "", err
-	}
 	machine = target
 	if entity.IsValidUnit(target) {
 		machine = ""

@@ -369,7 +369,6 @@ type Entity struct {
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
 	Upgrading  bool          // of a unit: it is Alive, and does not have the service's charm but is to get it
-	Leads      bool          // of a unit
 	held       bool          // of a unit: an upgrade in batches has not come to it
 	// Rollout is a service's, and its units', upgrade in batches.
 	Rollout *entity.Rollout
@@ -387,7 +386,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 			rollout := rollouts[entity.UnitService(u.Name)]
 			upgrading := u.CharmURL != "" && u.Life == entity.Alive && (rollout == nil || rollout.Stopped == "")
 			all = append(all, Entity{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, u.Leader, rollout != nil && u.CharmURL != "" && !u.Turned, rollout})
+				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, rollout != nil && u.CharmURL != "" && !u.Turned, rollout})
 			add(u.Subordinates)
 		}
 	}
