@@ -77,9 +77,12 @@ func (n newPeers) add(ctx context.Context, o *ops, s *Service, meta *charm.Meta,
 }
 
 // addPeersLater adds the cleanup that follows the removal of a peer relation, whose service may have another charm by
-// then, with a peer relation of the same name.
+// then, with a peer relation of the same name. A service that is destroyed with its relation needs none.
 func (r *Relation) addPeersLater(o *ops) error {
 	service := r.doc.Endpoints[0].Service
+	if o.moving[modeldb.ServiceKey(service)] {
+		return nil
+	}
 	doc, err := r.st.db.Service(service)
 	if entity.IsNotFound(err) || err == nil && doc.Life != entity.Alive {
 		return nil

@@ -2,10 +2,12 @@ package state_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 )
 
 // ringed returns the metadata of a charm with these peers.
@@ -138,6 +140,20 @@ func TestPeerRelationsMeetAnUpgrade(t *testing.T) {
 		t.Errorf("the relations are %q", got)
 	}
 	w.checkClean()
+}
+
+// A service that is destroyed with its peer relation leaves the cleaner nothing to add.
+func TestPeersOfADestroyedService(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("ring", ringed("ring: {interface: a}"), 0)
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	for _, c := range dump["cleanups"] {
+		if strings.Contains(string(c), modeldb.CleanupPeers) {
+			t.Errorf("there is a cleanup %s", c)
+		}
+	}
 }
 
 // An upgrade in batches leaves units with the old charm, which need the relation.
