@@ -23,7 +23,7 @@ var errSlow = errors.New("it does not respond in time")
 type apiError struct {
 	status int // HTTP status; 0 for an operation
 	text   string
-	cause  error // nil or syscall.ENOSPC
+	cause  error // what the server's host lacks; nil for nothing
 }
 
 func (r *apiError) Error() string { return r.text }
@@ -44,7 +44,7 @@ var permanentErrors = []string{"Invalid ", "doesn't exist", "not found", "not su
 func responseError(status int, text string) error {
 	r := &apiError{status: status, text: text}
 	switch {
-	case diskFull(r) || mentions(text, transientErrors):
+	case isShortage(r) || mentions(text, transientErrors):
 		return provider.Retryable(r)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return entity.Errorf(entity.Unauthorized, "%w", r)
@@ -60,7 +60,7 @@ func responseError(status int, text string) error {
 // are treated as transient.
 func operationError(text string) error {
 	r := &apiError{text: text}
-	if diskFull(r) || mentions(text, transientErrors) || !mentions(text, permanentErrors) {
+	if isShortage(r) || mentions(text, transientErrors) || !mentions(text, permanentErrors) {
 		return provider.Retryable(r)
 	}
 	return entity.Errorf(entity.Invalid, "%w", r)
@@ -75,11 +75,18 @@ func mentions(text string, parts []string) bool {
 	return false
 }
 
-// diskFull reports whether the server's disk is full, and sets r.cause if so.
-func diskFull(r *apiError) bool {
-	if mentions(r.text, []string{"no space left on device", "disk quota exceeded", "No space left",
-		"Disk quota exceeded"}) {
-		r.cause = syscall.ENOSPC
+// shortages are substrings of LXD's messages for what its host lacks, in lower case.
+var shortages = map[string]error{"no space left": syscall.ENOSPC, "disk quota exceeded": syscall.ENOSPC,
+	"too many open files": syscall.EMFILE, "cannot allocate memory": syscall.ENOMEM,
+	"resource temporarily unavailable": syscall.EAGAIN}
+
+// isShortage reports whether the server's host lacks something, and sets r.cause if so.
+func isShortage(r *apiError) bool {
+	text := strings.ToLower(r.text)
+	for part, cause := range shortages {
+		if strings.Contains(text, part) {
+			r.cause = cause
+		}
 	}
 	return r.cause != nil
 }

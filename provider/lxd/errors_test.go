@@ -41,6 +41,8 @@ func TestErrorsAreClassified(t *testing.T) {
 		"400 Failed to delete storage volume: in use":                      entity.Unavailable,
 		"0 Failed creating instance: no space left on device":              entity.Unavailable,
 		"0 Failed to run: forkstart: exit status 1":                        entity.Unavailable,
+		"400 Failed to run: forkstart: fork: Cannot allocate memory":       entity.Unavailable,
+		"500 open /var/lib/lxd/x: too many open files":                     entity.Unavailable,
 		"0 Invalid devices: Device validation failed for \"eth0\"":         entity.Invalid,
 		"0 Failed loading instance: Storage pool not found":                entity.Invalid,
 		"0 Failed creating instance record: not found: database is locked": entity.Unavailable,
@@ -57,6 +59,10 @@ func TestErrorsAreClassified(t *testing.T) {
 		}
 		if entity.IsDiskFull(err) != strings.Contains(text, "no space") {
 			t.Errorf("%s: disk is full: %v", text, entity.IsDiskFull(err))
+		}
+		short := strings.Contains(text, "no space") || strings.Contains(text, "too many") || strings.Contains(text, "memory")
+		if entity.IsShortage(err) != short {
+			t.Errorf("%s: it is a shortage: %v", text, !short)
 		}
 	}
 	if !isNotFound(responseError(http.StatusNotFound, "x")) || isNotFound(responseError(400, "not found")) ||

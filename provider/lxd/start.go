@@ -261,7 +261,7 @@ func filing(ctx context.Context, bound time.Duration, do func(context.Context) e
 	for {
 		err := do(ctx)
 		var r *apiError
-		if err == nil || !errors.As(err, &r) || !provider.IsRetryable(err) || diskFull(r) {
+		if err == nil || !errors.As(err, &r) || !provider.IsRetryable(err) || isShortage(r) {
 			return err
 		}
 		select {

@@ -197,7 +197,8 @@ func (p *provisioner) giveUp(ctx context.Context, t *handler, why error) error {
 }
 
 // cleanUp removes the remains of an earlier start. While it fails, the machine's status shows the reason, after
-// the reason why the start failed. A machine still to be started gets the status error after too many failures.
+// the reason why the start failed. A machine still to be started gets the status error after too many failures;
+// shortages are not counted.
 func (p *provisioner) cleanUp(ctx context.Context, t *handler) error {
 	err := p.stopLeft(ctx, t)
 	m, err2 := p.machine(ctx, t.id) // a user may have retried it in the meantime
@@ -210,6 +211,8 @@ func (p *provisioner) cleanUp(ctx context.Context, t *handler) error {
 		t.cleanups = 0
 	case inError:
 		t.cleanups = 1 // a later retry gets the full number of attempts
+	case entity.IsShortage(err):
+		t.cleanups = max(t.cleanups, 1)
 	default:
 		t.cleanups++
 	}
@@ -330,14 +333,15 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	return params, nil
 }
 
-// startInstance starts an instance. It retries retryable errors, and a full disk without limit. It returns
-// errUnwanted if the machine's life changes. Meanwhile the machine's status shows the error of the first
-// attempt before that of the latest, which may only be a consequence. All attempts use one nonce, so they
-// create at most one instance. Each attempt waits for a slot, so a machine that never succeeds does not hold
-// up the others.
+// startInstance starts an instance. It retries retryable errors. It retries shortages, such as a full disk, without
+// limit and after longer and longer pauses. It returns errUnwanted if the machine's life changes. Meanwhile the
+// machine's status shows the error of the first attempt before that of the latest, which may only be a consequence.
+// All attempts use one nonce, so they create at most one instance. Each attempt waits for a slot, so a machine that
+// never succeeds does not hold up the others.
 func (p *provisioner) startInstance(ctx context.Context, t *handler, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	var first error
+	wait, counted := p.Pause, 0 // counted: the attempts since the last shortage
 	for attempt := 1; ; attempt++ {
 		var instance provider.Instance
 		err := p.starts.do(ctx, func() (err error) {
@@ -355,20 +359,24 @@ func (p *provisioner) startInstance(ctx context.Context, t *handler, life entity
 		if err == nil { // now, because once the instance is recorded the agent may set the status to started
 			p.showPending(ctx, t, nil)
 		}
-		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
-		if first == nil || entity.IsDiskFull(first) {
+		counted++
+		givesUp := counted >= p.Attempts || !provider.IsRetryable(err)
+		if first == nil || entity.IsShortage(first) {
 			first = err
 		}
-		full := entity.IsDiskFull(err)
+		short := entity.IsShortage(err)
 		if err != nil && err.Error() != first.Error() {
 			err = fmt.Errorf("%w; then: %w", first, err)
 		}
-		if err == nil || givesUp && !full {
+		if err == nil || givesUp && !short {
 			return instance, err
 		}
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", t.id, attempt, err)
 		p.showPending(ctx, t, err)
-		pause(ctx, p.Pause, nil)
+		pause(ctx, wait, nil)
+		if short {
+			counted, wait = 0, min(2*wait, max(p.Pause, p.Retry))
+		}
 	}
 }
 

@@ -165,6 +165,19 @@ func TestFailedStarts(t *testing.T) {
 		},
 		starts: 20, want: "1 alive i-1 pending",
 	}, {
+		about: "waits for files and processes, and is then busy",
+		fail: func(n int) error {
+			lacks := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}
+			switch {
+			case n <= 16:
+				return fmt.Errorf("cannot start a process: %w", lacks[n%4])
+			case n <= 18:
+				return provider.Retryable(errors.New("busy"))
+			}
+			return nil
+		},
+		starts: 19, want: "1 alive i-1 pending",
+	}, {
 		about:  "can't be had",
 		fail:   func(int) error { return entity.Errorf(entity.Invalid, `invalid constraint value: arch=vax`) },
 		starts: 1, want: "1 alive error", message: "cannot start an instance: invalid constraint value: arch=vax",
@@ -248,10 +261,10 @@ func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
 		broken.Store(true)
 		stuck.Store(true)
 		full.Store(false)
-		after(10 * time.Second)
+		after(10 * time.Minute)
 		says("error", failed+"; "+left)
-		if first := model.said[len(model.said)-2]; first != failed {
-			t.Errorf("before that it says %q", first)
+		if i := slices.Index(model.said, failed+"; "+left); i < 1 || model.said[i-1] != failed {
+			t.Errorf("it said %q", model.said)
 		}
 		broken.Store(false)
 		retry()
@@ -267,6 +280,61 @@ func TestAMachineSaysWhatItsStartWaitsFor(t *testing.T) {
 		if got := cloud.ids(); got != "i-2" {
 			t.Errorf("instances %q", got)
 		}
+	})
+}
+
+// A start that lacks what others may release is tried less and less often, and never given up; neither is the removal
+// of what a start has left.
+func TestShortagesAreWaitedFor(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	lacks := fmt.Errorf("pipe2: %w", syscall.EMFILE)
+	var starts atomic.Int64
+	var short, broken atomic.Bool
+	short.Store(true)
+	cloud.onStart = func(context.Context, provider.StartParams) error {
+		starts.Add(1)
+		switch {
+		case broken.Load():
+			return errHalfMade
+		case short.Load():
+			return lacks
+		}
+		return nil
+	}
+	cloud.onStop = func(string) error {
+		if short.Load() {
+			return lacks
+		}
+		return nil
+	}
+	says := func(word, want string) {
+		t.Helper()
+		synctest.Wait()
+		if got := model.message("1"); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+		expect(t, model, "1 alive "+word)
+	}
+	const left = "cannot remove what an earlier start left behind: pipe2: too many open files"
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(time.Hour)
+		says("pending", "cannot start an instance yet, trying again: pipe2: too many open files")
+		if n := starts.Load(); n < 100 || n > 130 {
+			t.Errorf("it was tried %d times in an hour, want every half a minute", n)
+		}
+		broken.Store(true)
+		after(10 * time.Minute)
+		says("error", "cannot start an instance: out of patience; "+left)
+		broken.Store(false)
+		model.mu.Lock()
+		model.messages["1"] = ""
+		model.mu.Unlock()
+		model.set(pending("1"))
+		after(time.Hour)
+		says("pending", "cannot start an instance yet, trying again: "+left)
+		short.Store(false)
+		after(time.Minute)
+		says("i-2 pending", "")
 	})
 }
 
