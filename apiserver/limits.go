@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"syscall"
@@ -108,6 +109,16 @@ func limitsFor(files int, memory int64) Limits {
 
 // fewFiles is the number of file descriptors that suffice for a controller with a few machines.
 const fewFiles = 1024
+
+// Warnings returns what limits a controller that runs as this user; nothing if it can serve as many as it should.
+func Warnings() []string {
+	files := openFiles()
+	if files >= fewFiles {
+		return nil
+	}
+	return []string{fmt.Sprintf("the controller can open only %d files, and so serve at most %d connections of users and agents; "+
+		"raise the limit of its user (ulimit -Hn)", files, DefaultLimits().Members)}
+}
 
 // openFiles returns how many files the process can have open. This is the system's maximum, because Go raises the soft
 // limit when a program starts.

@@ -83,9 +83,8 @@ type Server struct {
 func New(ctx context.Context, config Config) (*Server, error) {
 	if config.Limits == (Limits{}) {
 		config.Limits = DefaultLimits()
-		if files := openFiles(); files < fewFiles {
-			logger.Warningf("the controller can open only %d files, and so serve at most %d connections of users and "+
-				"agents; raise the limit of its user (ulimit -Hn)", files, config.Limits.Members)
+		for _, warning := range Warnings() {
+			logger.Warningf("%s", warning)
 		}
 	}
 	if config.now == nil {

@@ -56,6 +56,7 @@ type Bootstrapped struct {
 	Models     map[string]string `json:"models"`               // name → UUID; OWNER/NAME → UUID of a restored controller
 	CloudName  string            `json:"cloud-name,omitempty"` // of a restored controller, if it is not the cloud's kind
 	Password   string            `json:"password,omitempty"`   // that a user was given by Restore
+	Warnings   []string          `json:"warnings,omitempty"`
 }
 
 // DefaultModel is the name of the model that Bootstrap creates for the user.
@@ -100,7 +101,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	defer store.Close()
-	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: conf.addresses()}
+	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: conf.addresses(), Warnings: apiserver.Warnings()}
 	if result.Models, err = initialize(ctx, store, conf, p, o); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}

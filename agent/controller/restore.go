@@ -261,7 +261,7 @@ func (s *restorer) open(ctx context.Context, store *mongo.Store) (*Bootstrapped,
 		return nil, err
 	}
 	made := &Bootstrapped{Controller: s.conf.Controller, CloudName: s.conf.CloudName, CACert: s.conf.CA.Cert, Addresses: s.conf.addresses(),
-		Models: map[string]string{}}
+		Models: map[string]string{}, Warnings: apiserver.Warnings()}
 	rows, err := ctrl.Models(ctx)
 	if err != nil {
 		return nil, err

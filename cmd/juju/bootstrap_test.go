@@ -137,6 +137,22 @@ func TestFailedBootstrap(t *testing.T) {
 	u.left(true)
 }
 
+// What jujud warns of is shown, also if the controller then does not start.
+func TestBootstrapShowsWarnings(t *testing.T) {
+	u := newcomer(t)
+	bin := binariesOnPath(t)
+	script := `mkdir -p $3/keeper.json/x # so that it can't start
+echo '{"controller-uuid":"x","api-addresses":["127.0.0.1:1"],"models":{"default":"y"},"warnings":["few files"]}'`
+	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	u.types("bootstrap")
+	if u.code != 1 || strings.Count(u.err.String(), "\nWARNING few files\n") != 1 || !strings.Contains(u.err.String(), "\nERROR ") {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	}
+	u.left(true)
+}
+
 // The password is never on a command line, and is different each time.
 func TestBootstrapParams(t *testing.T) {
 	u := newcomer(t)

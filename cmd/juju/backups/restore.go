@@ -137,6 +137,7 @@ func (r *restore) run(ctx context.Context, path string) error {
 		return err
 	}
 	p.Done()
+	r.Warn(made.Warnings...)
 	if made.Moved {
 		r.tellHosts(ctx, st, cli.Target{Name: m.Name, Controller: known})
 	}

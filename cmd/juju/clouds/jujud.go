@@ -53,6 +53,7 @@ type (
 		Models     map[string]string `json:"models"`               // UUID by name, by OWNER/NAME for a restored controller
 		CloudName  string            `json:"cloud-name,omitempty"` // of a restored controller, if it is not the cloud's kind
 		Password   string            `json:"password,omitempty"`   // that a user was given, of a restored controller
+		Warnings   []string          `json:"warnings,omitempty"`   // what the new controller lacks
 		Moved      bool              `json:"-"`                    // a restored controller has none of its old addresses
 	}
 )

@@ -101,6 +101,7 @@ type bootstrap struct {
 	cloudConfig, constraints string
 	credential               string
 	keepBroken, noSwitch     bool
+	warnings                 []string // what the new controller lacks
 }
 
 func (b *bootstrap) run(ctx context.Context, args []string) error {
@@ -137,6 +138,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	p := b.Progress("Creating controller %q on cloud %q", params.Name, cmp.Or(params.CloudName, params.Cloud))
 	err = b.make(ctx, st, at, params, p)
 	p.Done()
+	b.Warn(b.warnings...)
 	if err == nil {
 		b.Note("Controller %q is up; model %q is selected.", params.Name, clouds.DefaultModel)
 		return nil
@@ -257,6 +259,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, p
 	if err != nil {
 		return err
 	}
+	b.warnings = made.Warnings
 	ctrl := &store.Controller{UUID: made.Controller, Addresses: made.Addresses, CACert: made.CACert, Cloud: params.Cloud, CloudName: params.CloudName,
 		User: params.User, Password: params.Password, Generated: true, Models: map[string]string{}}
 	for name, uuid := range made.Models {
