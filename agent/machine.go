@@ -69,6 +69,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 				Restart: sync.OnceFunc(func() { close(restart) }),
 			}),
 			"deployer": a.deployer(conn),
+			"disk":     machiner.WatchDisk(client.MachinerFacade{Caller: conn}, a.config.Tag, a.root(), process.Room),
 		}
 		if a.options.Binaries != nil {
 			workers["upgrader"] = a.upgrader(conn)

@@ -158,6 +158,35 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	return all, err
 }
 
+// Machines returns the machines on which the agents of a unit or of a service's units run, or the machine itself; none for
+// other entities.
+func (a Agents) Machines(ctx context.Context, of entity.Tag) (all []entity.Tag, err error) {
+	query := bson.D{{"_id", of.ID}}
+	switch of.Kind {
+	case entity.KindMachine:
+		return []entity.Tag{of}, nil
+	case entity.KindService:
+		query = bson.D{{"service", of.ID}}
+	case entity.KindUnit:
+	default:
+		return nil, nil
+	}
+	units, err := a.st.db.Units(query)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		id, err := a.st.db.MachineOf(u)
+		if err != nil && !entity.IsNotFound(err) { // a principal that was removed in the meantime
+			return nil, err
+		}
+		if tag := entity.MachineTag(id); id != "" && !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all, nil
+}
+
 // hashOps stores the password hash of a machine's or unit's agent, and asserts that the machine or unit exists.
 func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	id := tag.String()

@@ -430,6 +430,24 @@ func TestStartedAgents(t *testing.T) {
 	}
 }
 
+// The agents of subordinates run on the machines of their principals.
+func TestMachinesOfAgents(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	w.ok(w.started("mysql/1").EnterScope(w.ctx, r.ID()))
+	for of, want := range map[entity.Tag]string{
+		entity.MachineTag("1"): "[machine-1]", entity.UnitTag("mysql/1"): "[machine-1]", entity.UnitTag("logging/0"): "[machine-1]",
+		entity.ServiceTag("mysql"): "[machine-0 machine-1]", entity.ServiceTag("logging"): "[machine-1]",
+		entity.ServiceTag("none"): "[]", entity.UnitTag("mysql/9"): "[]", entity.StorageTag("data/0"): "[]",
+	} {
+		if got, err := w.st.Agents().Machines(w.ctx, of); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%v: %v, %v, want %s", of, got, err, want)
+		}
+	}
+}
+
 // What is no entity's name, because it has too few words or too many, is refused as such.
 func TestFindEntityRefusesWhatIsNoName(t *testing.T) {
 	w := newWorld(t)

@@ -75,7 +75,7 @@ var readers = map[string]string{
 	"Relation":     "Endpoints ID Key Life",
 	"Remains":      "IsRemoving",
 	"Service":      "Bindings CharmURL ConfigSettings Constraints EffectiveConfig ExposedEndpoints IsSubordinate Leader Life MachinesLeft MinUnits MissingResources Name Resource Resources Series StorageConstraints Trust UnitNames",
-	"Agents":       "AsWatched Check Deployed KnownMachine KnownUnit Moved Stamps Started WatchPasswords",
+	"Agents":       "AsWatched Check Deployed KnownMachine KnownUnit Machines Moved Stamps Started WatchPasswords",
 	"Blocks":       "All Check",
 	"Charms":       "Archive Get Warnings",
 	"Cleaner":      "WatchCleanups",

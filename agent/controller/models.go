@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"juju/agent"
+	"juju/agent/host/process"
 	"juju/agent/install"
 	"juju/agent/storeconf"
 	"juju/apiserver/client"
 	"juju/provider"
+	"juju/provider/local"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -219,8 +221,11 @@ func (c *running) machiner(ctx context.Context) error {
 		return err
 	}
 	work := c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-		return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag(c.conf.machine()),
-			Addresses: c.addresses, Configured: c.options.Configured})(ctx)
+		api, tag := client.MachinerFacade{Caller: conn}, entity.MachineTag(c.conf.machine())
+		return worker.Run(ctx, retryDelay, map[string]worker.Func{
+			"machiner": machiner.New(machiner.Config{API: api, Machine: tag, Addresses: c.addresses, Configured: c.options.Configured}),
+			"disk":     machiner.WatchDisk(api, tag, local.ControllerDir(c.dir), process.Room),
+		})
 	})
 	for {
 		// Like any agent, it may start shortly before its machine's instance is recorded.

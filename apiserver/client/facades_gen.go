@@ -84,6 +84,14 @@ func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (modelc
 	return modelconfig.Config(reply.Config), err
 }
 
+// SetFullDisk calls Caller.setFullDisk.
+func (f MachinerFacade) SetFullDisk(ctx context.Context, tag entity.Tag, disk entity.FullDisk) error {
+	return call(ctx, f, "Machiner", "SetFullDisk", struct {
+		Tag  params.Tag      `json:"tag"`
+		Disk entity.FullDisk `json:"disk"`
+	}{params.TagOf(tag), disk}, nil)
+}
+
 // SetHostKeys calls Caller.setHostKeys.
 func (f MachinerFacade) SetHostKeys(ctx context.Context, tag entity.Tag, keys []string) error {
 	return call(ctx, f, "Machiner", "SetHostKeys", struct {

@@ -39,6 +39,14 @@ func (c *Caller) setFirewallError(_ context.Context, machine entity.Tag, text st
 	return nil
 }
 
+// setFullDisk records that a machine's disk is full or nearly so, while its agent is connected; the zero value that it has
+// room.
+func (c *Caller) setFullDisk(_ context.Context, machine entity.Tag, disk entity.FullDisk) error {
+	disk.Dir = entity.Cut(disk.Dir, maxFailureText)
+	c.Presence.SetFullDisk(c.Model.UUID(), machine, disk)
+	return nil
+}
+
 // cloudSpec returns how to use the cloud, to a unit whose service a user trusts.
 func (c *Caller) cloudSpec(ctx context.Context, unit entity.Tag) (entity.CloudSpec, error) {
 	svc, err := c.Model.Service(ctx, entity.UnitService(unit.ID))

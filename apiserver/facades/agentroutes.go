@@ -28,6 +28,7 @@ func agentFacades() []agentFacade {
 			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
 			{"Machine", self, calls((*state.Machine).Info).asWatched()},
 			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").asWatched().returns("config")},
+			{"SetFullDisk", self, calls((*Caller).setFullDisk, "tag", "disk")},
 			{"SetHostKeys", self, calls((*Caller).setHostKeys, "tag", "keys")},
 			{"SetMachineAddresses", self, calls((*Caller).setMachineAddresses, "tag", "addresses")},
 			{"SetMachineHardware", self, calls((*Caller).setMachineHardware, "tag", "hardware")},

@@ -40,7 +40,8 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 		}
 		for _, tag := range agents {
 			if _, _, away := c.Presence.Missing(c.Model.UUID(), tag); away ||
-				len(c.Presence.Failures(c.Model.UUID(), tag)) > 0 {
+				len(c.Presence.Failures(c.Model.UUID(), tag)) > 0 ||
+				!c.Presence.FullDisk(c.Model.UUID(), tag).IsZero() {
 				tags = append(tags, tag)
 			}
 		}
@@ -65,7 +66,7 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 		if err != nil {
 			return params.ExplainResults{}, err
 		}
-		if err := explainAgents(ctx, c, tag, &e); err != nil {
+		if err := errors.Join(explainAgents(ctx, c, tag, &e), explainDisks(ctx, c, tag, &e)); err != nil {
 			return params.ExplainResults{}, err
 		}
 		if len(p.Words) == 0 && len(e.Reasons) == 0 {
@@ -184,6 +185,30 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 		reasons[n-1].Hint = hintFor(reasons[n-1])
 	}
 	e.Reasons = reasons
+	return nil
+}
+
+// explainDisks adds to an explanation which machines of the entity have a full disk, up to maxAway. Of a machine it also
+// tells that its disk is nearly full, which stops no unit yet.
+func explainDisks(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Explanation) error {
+	machines, err := c.Model.Agents().Machines(ctx, tag)
+	if err != nil {
+		return err
+	}
+	named := 0
+	for _, m := range machines {
+		disk := c.Presence.FullDisk(c.Model.UUID(), m)
+		if disk.IsZero() || !disk.Stops && tag != m {
+			continue
+		}
+		if named == maxAway {
+			e.Reasons = append(e.Reasons, entity.Reason{Of: e.Tag, By: entity.ByUser, Text: "the disks of more machines are full"})
+			break
+		}
+		named++
+		e.Reasons = append(e.Reasons, entity.Reason{Of: m.String(), By: entity.ByUser, Text: fmt.Sprintf("machine %s: %v", m.ID, disk),
+			Hint: fmt.Sprintf("make room on the disk of %s (df -h, du -xh); what waits for it then goes on by itself", disk.Dir)})
+	}
 	return nil
 }
 

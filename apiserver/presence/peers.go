@@ -201,7 +201,7 @@ func (p *Recorder) peer(node string) *peer {
 // presence returns what is known here about an agent.
 func (e *entry) presence(tag entity.Tag) entity.AgentPresence {
 	a := entity.AgentPresence{Agent: tag, Connected: len(e.conns) > 0, Away: e.left, Failures: e.failures,
-		Binaries: e.binaries, UpgradeError: e.upgrade, FirewallError: e.firewall}
+		Binaries: e.binaries, UpgradeError: e.upgrade, FirewallError: e.firewall, Disk: e.disk}
 	if !a.Connected {
 		return a
 	}

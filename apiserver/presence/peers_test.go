@@ -37,13 +37,15 @@ func TestPeersTellEachOther(t *testing.T) {
 	a.SetFailures("m", unit, []entity.WorkerFailure{{Worker: "uniter"}})
 	leaveMachine := a.Arrive("m", machine, here(), entity.Binaries{})
 	a.SetFirewallError("m", machine, "no nft")
+	a.SetFullDisk("m", machine, entity.FullDisk{Dir: "/d"})
 	tell()
 	if b.Connected("m", unit) {
 		t.Error("an agent is connected to a controller that is not known to be up")
 	}
 	b.SetPeers([]string{"a"})
 	missing("connected to a", unit, false, false)
-	if !b.Connected("m", unit) || len(b.Failures("m", unit)) != 1 || b.FirewallErrors("m")["0"] != "no nft" {
+	if !b.Connected("m", unit) || len(b.Failures("m", unit)) != 1 || b.FirewallErrors("m")["0"] != "no nft" ||
+		b.FullDisk("m", machine).Dir != "/d" {
 		t.Errorf("b knows %v, %v, %v", b.Connected("m", unit), b.Failures("m", unit), b.FirewallErrors("m"))
 	}
 	if binaries, _ := b.binaries("m", unit); binaries.Version != "1.2.3" {

@@ -41,6 +41,7 @@ type entry struct {
 	binaries entity.Binaries        // those that the agent last connected with
 	upgrade  string                 // why it can't run others
 	firewall string                 // why it can't close ports of its host
+	disk     entity.FullDisk        // that of its machine, which it has reported
 	told     bool                   // the last result of Changes said that it is silent
 }
 
@@ -91,6 +92,7 @@ func (p *Recorder) Arrive(model string, tag entity.Tag, conn *Line, binaries ent
 		p.gone--
 	}
 	e.conns, e.failures, e.binaries, e.upgrade, e.firewall = append(e.conns, conn), nil, binaries, "", ""
+	e.disk = entity.FullDisk{}
 	p.dirty[model] = true
 	return func() {
 		p.mu.Lock()
@@ -192,6 +194,21 @@ func (p *Recorder) FirewallErrors(model string) map[string]string {
 	return texts
 }
 
+// SetFullDisk records that the disk of a connected agent's machine is full or nearly so; the zero value that it has room.
+func (p *Recorder) SetFullDisk(model string, tag entity.Tag, disk entity.FullDisk) {
+	p.update(model, tag, func(e *entry) { e.disk = disk })
+}
+
+// FullDisk returns what the agent of a machine has reported of its disk; the zero value if it is not connected.
+func (p *Recorder) FullDisk(model string, machine entity.Tag) entity.FullDisk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.find(key{model, machine}); a.Connected {
+		return a.Disk
+	}
+	return entity.FullDisk{}
+}
+
 // binaries returns the binaries that an agent last connected with, and why it can't run others.
 func (p *Recorder) binaries(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()
@@ -249,6 +266,7 @@ func (p *Recorder) Missing(model string, tag entity.Tag) (since time.Time, silen
 type presentAgent struct {
 	binaries entity.Binaries
 	upgrade  string
+	disk     entity.FullDisk
 }
 
 // present returns the agents of a model that are not lost. They include the zero tag while agents that have not yet
@@ -261,7 +279,7 @@ func (p *Recorder) present(model string) map[entity.Tag]presentAgent {
 	for _, tag := range tags {
 		if _, lost := p.lost(model, tag); !lost {
 			binaries, upgrade := p.binaries(model, tag)
-			present[tag] = presentAgent{binaries, upgrade}
+			present[tag] = presentAgent{binaries, upgrade, p.FullDisk(model, tag)}
 		}
 	}
 	return present
@@ -312,8 +330,8 @@ func halted(machines []entity.MachineStatus) map[string]string {
 	return halted
 }
 
-// Mark marks lost agents in a status, and sets which binaries each agent runs and whether it should run the wanted ones
-// instead. This is done in the server, so that all clients show the same.
+// Mark marks lost agents and full disks in a status, and sets which binaries each agent runs and whether it should run
+// the wanted ones instead. This is done in the server, so that all clients show the same.
 func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 	model := status.Model.UUID
 	halted := halted(status.AllMachines())
@@ -334,6 +352,9 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 				m.Status.Status == entity.StatusStarted {
 				m.Status = entity.Status{Status: entity.StatusDown, Message: message, Since: since}
 			}
+			if disk := p.FullDisk(model, entity.MachineTag(m.ID)); !disk.IsZero() {
+				addMessage(&m.Status, entity.StatusStarted, disk.String())
+			}
 			p.markBinaries(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.AgentCommit, &m.Status, entity.StatusStarted)
 			machines(m.Containers)
 		}
@@ -353,12 +374,26 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 					}
 				}
 			}
+			if p.FullDisk(model, entity.MachineTag(u.Machine)).Stops {
+				addMessage(&u.Agent, entity.StatusIdle, "the disk of machine "+u.Machine+" is full")
+			}
 			p.markBinaries(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.AgentCommit, &u.Agent, entity.StatusIdle)
 			units(u.Subordinates)
 		}
 	}
 	for i := range status.Services {
 		units(status.Services[i].Units)
+	}
+}
+
+// addMessage puts text before the message of a status that is well.
+func addMessage(status *entity.Status, well entity.StatusWord, text string) {
+	switch {
+	case status.Status != well:
+	case status.Message == "":
+		status.Message = text
+	default:
+		status.Message = text + "; " + status.Message
 	}
 }
 

@@ -3,6 +3,8 @@ package presence
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +140,66 @@ func TestAgentsOfAHaltedInstanceAreLostImmediately(t *testing.T) {
 		if got := said(); got != want {
 			t.Errorf("%s: %s, want %s", word, got, want)
 		}
+	}
+}
+
+// A full disk is said of its machine, before what else is said of it, and of units that are well; one that is nearly full
+// only of the machine. What a watch tells changes with it. It is forgotten when the machine's agent leaves.
+func TestFullDisks(t *testing.T) {
+	t.Parallel()
+	p := New(time.Now)
+	machine := entity.MachineTag("0")
+	said := func() (out []string) {
+		status := &entity.ModelStatus{
+			Model: entity.ModelHeader{UUID: "m"},
+			Machines: []entity.MachineStatus{{ID: "0", Status: entity.Status{Status: entity.StatusStarted}},
+				{ID: "1", Status: entity.Status{Status: entity.StatusStarted}}},
+			Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{
+				{Name: "a/0", Machine: "0", Agent: entity.Status{Status: entity.StatusIdle}},
+				{Name: "a/1", Machine: "0", Agent: entity.Status{Status: entity.StatusExecuting, Message: "running it"}},
+				{Name: "a/2", Machine: "1", Agent: entity.Status{Status: entity.StatusIdle}}}}},
+		}
+		p.Mark(status, entity.Binaries{Version: "2.0.0", SHA256: "x"})
+		for _, m := range status.Machines {
+			out = append(out, m.Status.Message)
+		}
+		for _, u := range status.AllUnits() {
+			out = append(out, u.Agent.Message)
+		}
+		return out
+	}
+	leave := p.Arrive("m", machine, here(), entity.Binaries{Version: "1.0.0"})
+	var before map[entity.Tag]presentAgent
+	check := func(when string, want ...string) {
+		t.Helper()
+		if got := said(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+		now := p.present("m")
+		if maps.Equal(now, before) {
+			t.Errorf("%s: a watch tells nothing", when)
+		}
+		before = now
+	}
+	const pending = "upgrade to 2.0.0 is pending"
+	check("with room", pending, "", "", "running it", "")
+	disk := entity.FullDisk{Dir: "/d", Below: 64 << 20, Need: 64 << 20}
+	p.SetFullDisk("m", machine, disk)
+	check("nearly full", "the disk is nearly full: /d has less than 64 MiB free", "", "", "running it", "")
+	disk.Below, disk.Stops = 1<<20, true
+	p.SetFullDisk("m", machine, disk)
+	full := []string{"the disk is full: /d has less than 1 MiB free, and needs 64 MiB; hooks and commands wait or fail", "",
+		"the disk of machine 0 is full", "running it", ""}
+	check("full", full...)
+	p.SetFullDisk("m", machine, entity.FullDisk{})
+	check("with room again", pending, "", "", "running it", "")
+	p.SetFullDisk("m", machine, disk)
+	check("full again", full...)
+	leave()
+	check("without an agent", pending, "", "", "running it", "")
+	p.Arrive("m", machine, here(), entity.Binaries{Version: "1.0.0"})
+	if got := p.FullDisk("m", machine); !got.IsZero() {
+		t.Errorf("of an agent that is back it knows %v", got)
 	}
 }
 

@@ -12,4 +12,5 @@ type AgentPresence struct {
 	Binaries      Binaries        `bson:"binaries,omitempty"` // those that it last connected with
 	UpgradeError  string          `bson:"upgradeerror,omitempty"`
 	FirewallError string          `bson:"firewallerror,omitempty"`
+	Disk          FullDisk        `bson:"disk,omitempty"`
 }

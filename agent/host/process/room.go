@@ -9,15 +9,20 @@ import (
 	"juju/state/entity"
 )
 
+// Room returns how many bytes are free for users on the directory's file system.
+func Room(dir string) (uint64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("cannot find out how much room %s has: %w", dir, err)
+	}
+	return disk.Bavail * uint64(disk.Bsize), nil
+}
+
 // CheckRoom returns an error that wraps syscall.ENOSPC if the directory's file system has fewer free bytes
 // than need. It returns nil if the free space can't be determined.
 func CheckRoom(dir string, need uint64) error {
-	var disk unix.Statfs_t
-	if need == 0 || unix.Statfs(dir, &disk) != nil {
-		return nil
-	}
-	free := disk.Bavail * uint64(disk.Bsize)
-	if free >= need {
+	free, err := Room(dir)
+	if err != nil || free >= need {
 		return nil
 	}
 	return entity.WithHint(fmt.Errorf("%w: %s has %d KiB free, and %d KiB are needed", syscall.ENOSPC, dir, free>>10,

@@ -190,9 +190,11 @@ func unitTable(m *entity.ModelStatus) *table {
 // hookRuns matches the message of an agent that is running a hook.
 var hookRuns = regexp.MustCompile(`^running ([a-z0-9-]+) hook( for .*)?$`)
 
-// doing returns what an agent is doing, as a prefix of the charm's message, such as "(install)" during that hook.
+// doing returns what an agent is doing, or what stops one that is idle, as a prefix of the charm's message, such as
+// "(install)" during that hook.
 func doing(agent entity.Status) string {
-	if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed || agent.Message == "" {
+	speaks := agent.Status == entity.StatusExecuting || agent.Status == entity.StatusFailed || agent.Status == entity.StatusIdle
+	if !speaks || agent.Message == "" {
 		return ""
 	}
 	if m := hookRuns.FindStringSubmatch(agent.Message); m != nil {
