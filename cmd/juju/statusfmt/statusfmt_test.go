@@ -342,6 +342,17 @@ func TestAHeldUnitInTheStatus(t *testing.T) {
 	shows("hook failed; keeps its charm: the upgrade has stopped")
 }
 
+// What stops an agent that is idle stands before what its charm says.
+func TestAnIdleAgentThatIsStopped(t *testing.T) {
+	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0",
+		Workload: entity.Status{Status: entity.StatusActive, Message: "it serves"},
+		Agent:    entity.Status{Status: entity.StatusIdle, Message: "the disk of machine 0 is full"}}}}}}
+	var text strings.Builder
+	if err := Tabular(&text, m, Options{Location: time.UTC}); err != nil || !strings.Contains(text.String(), " (the disk of machine 0 is full) it serves\n") {
+		t.Errorf("%v:\n%s", err, text.String())
+	}
+}
+
 // A service that is upgraded in batches says how far that is.
 func TestARolloutInTheStatus(t *testing.T) {
 	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "web", CharmURL: "local:jammy/web-3",
