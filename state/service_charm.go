@@ -190,11 +190,11 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		}
 		return nil
 	}
-	if err := c.relationOps(ctx, o); err != nil {
-		return err
-	}
 	old, err := c.st.db.Charm(c.doc.CharmURL)
 	if err != nil {
+		return err
+	}
+	if err := c.relationOps(ctx, o, old.Meta); err != nil {
 		return err
 	}
 	if err := c.offerOps(o, old.Meta); err != nil {

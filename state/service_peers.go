@@ -15,8 +15,9 @@ import (
 )
 
 // relationOps rejects a charm that lacks an endpoint in use, asserts that no relation is added meanwhile, destroys the
-// peer relations that the charm does not have, and adds those that only it has, unless the service is Dying.
-func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
+// peer relations that the charm does not have, and adds those that only it has, unless the service is Dying. An upgrade in
+// batches may find peers that end: unless the old or the new charm has a relation of that name, no unit needs it.
+func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) error {
 	relations, err := c.st.relationsOf(c.doc.Name)
 	if err != nil {
 		return err
@@ -34,7 +35,9 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "would break relation %q", r.doc.Key),
 				"The charm has no endpoint like %s. To remove the relation first: juju destroy-relation %s", end.Name, r.doc.Key)
 		}
-		if c.Batch > 0 && !c.reverts {
+		_, had := old.Peers[end.Name]
+		_, has := c.charm.Meta.Peers[end.Name]
+		if c.Batch > 0 && !c.reverts && (had || has) {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "would break relation %q, while units still have the charm with it", r.doc.Key),
 				"Without --batch all units are upgraded at once.")
 		}

@@ -156,12 +156,31 @@ func TestPeersOfADestroyedService(t *testing.T) {
 	}
 }
 
-// An upgrade in batches leaves units with the old charm, which need the relation.
+// An upgrade in batches leaves units with the old charm, which need the relation. One that is ending is needed no more,
+// unless one of the charms has another of its name.
 func TestABatchDropsNoPeers(t *testing.T) {
+	const ring, ringB, other = "ring: {interface: a}", "ring: {interface: b}", "other: {interface: x}"
 	w := newWorld(t)
-	w.deploy("ring", ringed("ring: {interface: a}"), 2)
-	_, err := w.upgrade("ring", ringed(""), "{}", state.SetCharmParams{Batch: 1, HealthTimeout: 60e9})
-	w.refused(err, entity.Invalid, `would break relation "ring:ring", while units still have the charm with it`)
+	w.deploy("ring", ringed(ring), 2)
+	u := w.started("ring/0")
+	r, err := w.st.Relation(w.ctx, "ring:ring")
+	w.ok(err)
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	batch := func(peers string) error {
+		_, err := w.upgrade("ring", ringed(peers), "{}", state.SetCharmParams{Batch: 1, HealthTimeout: 60e9})
+		return err
+	}
+	for _, step := range []struct{ at, refused string }{{ring, ""}, {ring, ringB}, {ringB, ""}, {"", ringB}} {
+		w.refreshes(step.at)
+		w.refused(batch(step.refused), entity.Invalid, `would break relation "ring:ring", while units still have the charm with it`)
+	}
+	w.ok(batch(other))
+	w.ok(u.LeaveScope(w.ctx, r.ID()))
+	w.clean()
+	if got, _ := w.rings(); got != "other x alive; " {
+		t.Errorf("the relations are %q", got)
+	}
+	w.checkCounts()
 }
 
 // An endpoint in use can't become one of container scope, because its relation stays global; the way back is open.

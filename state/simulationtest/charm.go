@@ -59,7 +59,7 @@ func (m *Model) happens(event string) {
 func (m *Model) mayHave(s *Service, to *Charm, batches bool) (why Answer) {
 	for r := range s.Relations {
 		switch {
-		case r.isPeer() && batches && to.Peers[r.Key] != r.Interface:
+		case r.isPeer() && batches && to.Peers[r.Key] != r.Interface && s.Charm.Peers[r.Key]+to.Peers[r.Key] != "":
 			m.happens("an upgrade in batches may not drop a peer relation")
 			why = append(why, entity.Invalid)
 		case !r.isPeer() && !r.Container && to.contains(s.Name, r.Key):
