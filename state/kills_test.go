@@ -90,7 +90,7 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	ctx, cancel := context.WithTimeout(t.Context(), verify.Patience)
 	defer cancel()
 	victim := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestVictim$")
-	victim.Env = append(os.Environ(), victimOf+"="+dir,
+	victim.Env = append(os.Environ(), victimOf+"="+dir, "TMPDIR="+t.TempDir(),
 		fmt.Sprintf("%s_AT=%d %d %v", victimOf, which, at.message, at.after))
 	out, err := victim.CombinedOutput()
 	var exit *exec.ExitError

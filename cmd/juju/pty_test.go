@@ -32,7 +32,7 @@ func TestShellInTerminal(t *testing.T) {
 		t.Error(err, s.InTerminal, s.OutTerminal)
 	}
 	fmt.Printf("left with %d\n", code)
-	os.Exit(0) // without the words of a test
+	os.Exit(0) // without the words of a test, and without its end: its TMPDIR is removed by the test that runs it
 }
 
 // inTerminal runs the shell of debug-hooks on a new terminal, types into it, and returns all that
@@ -40,7 +40,7 @@ func TestShellInTerminal(t *testing.T) {
 func inTerminal(t *testing.T, typed string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShellInTerminal$")
-	cmd.Env = append(os.Environ(), "JUJU_TEST_SHELL=1", "TERM=xterm", "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "JUJU_TEST_SHELL=1", "TERM=xterm", "HOME="+t.TempDir(), "TMPDIR="+t.TempDir())
 	shown, err := onTerminal(cmd, typed)
 	if err != nil {
 		t.Errorf("%v\n%q", err, shown)

@@ -6,6 +6,8 @@
 // The flags are go test's. With -calls, only the tests run that call one of these functions, directly or through others;
 // doc/testcalls finds them, in the packages or in all. With -part, the results become a row of doc/verified.md.
 //
+// The tests have a directory of their own for temporary files. What passing tests leave there is listed, and removed.
+//
 // gotestsum runs the tests. Where it can't be had, because there is no network, go test runs them once and counts nothing.
 package main
 
@@ -15,7 +17,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +53,17 @@ type run struct {
 
 // do runs the tests. The error is an exec.ExitError if tests fail.
 func (r run) do(calls string) error {
+	// An interrupt ends the tests too, which are in the foreground; what they had is removed then.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	// The name is short because those of sockets below it must be.
+	dir := filepath.Join(os.TempDir(), "t"+strconv.Itoa(os.Getpid()))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		return err
+	}
 	if calls != "" {
 		if err := r.choose(calls); err != nil {
 			return err
@@ -57,11 +73,10 @@ func (r run) do(calls string) error {
 		fmt.Println("gotestsum cannot be had: go test runs the tests, once")
 		return command("go", append(append([]string{"test"}, r.flags...), r.packages...)...)
 	}
-	file, err := os.CreateTemp("", "runtests")
+	file, err := os.Create(filepath.Join(dir, resultsFile))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
 	defer file.Close()
 	start := time.Now()
 	failed := command("go", append([]string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg",
@@ -83,11 +98,34 @@ func (r run) do(calls string) error {
 	for _, test := range found.flaky {
 		fmt.Println("flaky:", test)
 	}
+	if failed == nil {
+		left, err := leftIn(dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range left {
+			fmt.Println("left in the directory of temporary files:", name)
+		}
+	}
 	if failed != nil && found.failed == 0 {
 		found.failed = 1 // a package that does not build, or was ended
 	}
 	fmt.Printf("%d passed, %d failed, %d skipped\n", found.passed, found.failed, found.skipped)
 	return failed
+}
+
+// resultsFile is where gotestsum writes the results, in the directory of temporary files.
+const resultsFile = "results.json"
+
+// leftIn returns the names of what tests have left in their directory of temporary files, sorted.
+func leftIn(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != resultsFile {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // choose has only the tests run that call one of the functions.

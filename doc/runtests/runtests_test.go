@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,6 +26,19 @@ a line of a program
 	want := results{passed: 2, failed: 1, skipped: 1, flaky: []string{"p TestB/one"}}
 	if err != nil || !reflect.DeepEqual(found, want) {
 		t.Errorf("%+v, %v; want %+v", found, err, want)
+	}
+}
+
+// What tests leave is found, and the results of the tests are not part of it.
+func TestWhatTestsLeave(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{resultsFile, "TestB1", "TestA2"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := leftIn(dir); err != nil || !slices.Equal(left, []string{"TestA2", "TestB1"}) {
+		t.Errorf("left is %q, %v", left, err)
 	}
 }
 
