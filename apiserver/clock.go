@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/controller"
 )
@@ -24,6 +25,19 @@ func (c *conn) clock() (ctx context.Context, stop func()) {
 			timer.Stop()
 			end(nil)
 		}
+}
+
+// turn waits until a request can be worked on: an agent's for its turn. The turn ends with release, and when a transaction
+// has been applied: then the request waits for the disk, which many can share.
+func (c *conn) turn(ctx context.Context, who *facades.Caller, r *facades.Route) (_ context.Context, release func(), err error) {
+	if who.Roles&(facades.MachineAgent|facades.UnitAgent) == 0 || r.Handler.Waits {
+		return ctx, func() {}, nil
+	}
+	release, err = c.server.agentTurns.take(ctx, c.uuid)
+	if err != nil {
+		return nil, nil, err
+	}
+	return controller.Moving(ctx, release), release, nil
 }
 
 // outOfTime returns the error of a request, which is context.DeadlineExceeded if it ended for that reason.

@@ -267,6 +267,11 @@ func (c *conn) work(
 				err = errors.New("panic")
 			}
 		}()
+		ctx, release, err := c.turn(ctx, who, r)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 		return r.Call(ctx, who, req.Params)
 	}
 	entry := c.auditing(who, r, req, began)

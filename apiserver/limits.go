@@ -26,6 +26,9 @@ type Limits struct {
 	// to try again, so that after a restart of the controller thousands of agents log in one after the other.
 	AgentLogins int
 	AgentWait   time.Duration
+	// AgentTurns is the maximum number of agents' requests that are worked on at once, of all models together; others wait.
+	// With a store that is not in this process there are remoteTurns, since requests mostly wait for it.
+	AgentTurns int
 	// UserLogins is the maximum number of user passwords that are hashed concurrently. It is small because hashing is
 	// slow by design, and agents must not wait for it. UserQueue limits how many logins can wait for a turn, and
 	// UserWait for how long; see queue.
@@ -92,7 +95,7 @@ func limitsFor(files int, memory int64) Limits {
 		Unauthenticated: min(8192, conns/4), UnauthenticatedFrom: min(1024, conns/8), LoginTime: 20 * time.Second, Logins: 5,
 		Members: members, Reserved: members / 8,
 		UserConns: min(512, max(8, members/8)), AgentConns: min(256, max(8, members/16)),
-		AgentLogins: 64, AgentWait: 5 * time.Second,
+		AgentLogins: 64, AgentWait: 5 * time.Second, AgentTurns: 2 * runtime.GOMAXPROCS(0),
 		UserLogins: max(1, min(4, runtime.GOMAXPROCS(0)/2)), UserQueue: 1024, UserWait: 30 * time.Second,
 		// A configuration file can have 5 MiB, and grows when escaped in JSON. The largest requests of agents contain a
 		// task's results, 4 MiB, or a hook's relation settings and charm state, 2 MiB each.
@@ -106,6 +109,9 @@ func limitsFor(files int, memory int64) Limits {
 		Downloads: 32, DownloadWait: 10 * time.Second, DownloadTime: 10 * time.Minute,
 	}
 }
+
+// remoteTurns is the minimum of AgentTurns if the store is a MongoDB: as many as a model's transactions there.
+const remoteTurns = 64
 
 // fewFiles is the number of file descriptors that suffice for a controller with a few machines.
 const fewFiles = 1024

@@ -59,6 +59,7 @@ type Server struct {
 	handler         http.Handler
 	memory          *memoryListener
 	agentLogins     slots
+	agentTurns      *agentTurns
 	downloads       slots  // of agent binaries
 	hashing         *queue // of users' passwords
 	uploads         *uploads
@@ -87,13 +88,16 @@ func New(ctx context.Context, config Config) (*Server, error) {
 			logger.Warningf("%s", warning)
 		}
 	}
+	if config.Controller.Remote() {
+		config.Limits.AgentTurns = max(config.Limits.AgentTurns, remoteTurns)
+	}
 	if config.now == nil {
 		config.now = time.Now
 	}
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(), handed: newMemoryListener(),
-		agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
+		agentTurns: newAgentTurns(config.Limits.AgentTurns), agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
 		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
 		limiter: newConnLimiter(config.Limits.Unauthenticated, config.Limits.UnauthenticatedFrom),
 		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,

@@ -45,6 +45,7 @@ type agentMethod struct {
 	result  string       // name in the reply of f's result; "" if it is the whole reply
 	goneOK  bool         // NotFound counts as success
 	watched bool         // reads what the model's watches have reported
+	waiting bool         // may wait long for what others do
 	known   bool         // reads again what it relies on of its unit or machine
 	request reflect.Type // a struct of the arguments; None if there are none
 }
@@ -143,6 +144,12 @@ func (m agentMethod) ofKnown() agentMethod {
 	return m
 }
 
+// waits is for methods that wait for what others do, and must not keep them from doing it.
+func (m agentMethod) waits() agentMethod {
+	m.waiting = true
+	return m
+}
+
 // knownReceivers are the receivers of methods that are ofKnown.
 var knownReceivers = map[reflect.Type]func(ctx context.Context, c *Caller, subject entity.Tag) (any, error){
 	reflect.TypeFor[*state.Unit](): func(ctx context.Context, c *Caller, subject entity.Tag) (any, error) {
@@ -168,7 +175,9 @@ func subjectOf(request any) entity.Tag {
 	return tag.Interface().(params.Tag).Tag
 }
 
-func (m agentMethod) handler() Handler { return Handler{Decode: m.decode, Run: m.run} }
+func (m agentMethod) handler() Handler {
+	return Handler{Decode: m.decode, Run: m.run, Waits: m.waiting}
+}
 
 func (m agentMethod) decode(raw json.RawMessage) (any, error) {
 	p := reflect.New(m.request)

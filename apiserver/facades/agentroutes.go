@@ -125,7 +125,7 @@ func agentFacades() []agentFacade {
 
 		// For a unit's agent: whether the unit leads its service.
 		{"LeadershipService", UnitAgent, []agentRoute{
-			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased).ofKnown()},
+			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased).ofKnown().waits()},
 			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").ofKnown().returns("epoch")},
 			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
 		}},

@@ -44,6 +44,7 @@ type OwnCheck func(ctx context.Context, c *Caller, subject entity.Tag) error
 type Handler struct {
 	Decode func(json.RawMessage) (any, error)
 	Run    func(ctx context.Context, c *Caller, p any) (any, error)
+	Waits  bool // it may wait long for what others do
 }
 
 // Do returns the handler of a method with a result.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,13 +17,7 @@ import (
 // and how long if the one that leads is killed at the same moment. JUJU_UNITS is the number of units, 50 by default;
 // 20 users run a command each second meanwhile. Controllers, agents, hooks and commands are real processes.
 func BenchmarkLostController(b *testing.B) {
-	units := 50
-	if text := os.Getenv("JUJU_UNITS"); text != "" {
-		var err error
-		if units, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
-	}
+	units := numberIn(b, "JUJU_UNITS", 50)
 	journal := filepath.Join(b.TempDir(), "journal")
 	s := newBenchHost(b, map[string]string{
 		"web/metadata.yaml":        "{name: web, summary: s, description: d}\n",

@@ -262,6 +262,9 @@ func (c *Controller) Name() string { return c.doc.Name }
 // Cloud returns the kind of the controller's cloud, such as "dummy".
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
+// Remote reports whether the store is a MongoDB, and not in this process.
+func (c *Controller) Remote() bool { return c.store.Embedded() == nil }
+
 // Began records the start of a request in its context, for the Barrier at its end. On MongoDB, Barrier fails
 // if the primary was lost meanwhile, because data that the request read may be rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
