@@ -132,9 +132,10 @@ func (w *world) noUploads(t *testing.T) {
 		defer u.begun.mu.Unlock()
 		return u.begun.count == 0 && len(u.begun.users) == 0 && len(u.bytes) == 0 && len(u.judging) == 0
 	})
-	if left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*")); err != nil || len(left) > 0 {
-		t.Errorf("files are left: %q, %v", left, err)
-	}
+	eventually(t, "files are left", func() bool {
+		left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*"))
+		return err == nil && len(left) == 0
+	})
 }
 
 // claimed is a reader that says how many bytes it has.

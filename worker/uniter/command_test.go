@@ -46,6 +46,7 @@ func (r *rig) expectRun(code int, stdout, stderr string, args ...string) {
 		r.t.Errorf("juju-run %q ends with %d, %q and %q;\nwant %d, %q and %q", args,
 			cmd.ProcessState.ExitCode(), out.String(), errs.String(), code, stdout, stderr)
 	}
+	r.settle(nil) // the agent is idle a moment after juju-run has ended
 }
 
 // A command of a user of the machine runs like a hook: with its streams and exit code, and what it
