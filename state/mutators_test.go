@@ -66,7 +66,7 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
 	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
-	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Rights SingularHolder Sync UUID User Users AwaitSingular
+	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
 		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchUnfinishedModels WatchUsers`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Spaces Tasks",
