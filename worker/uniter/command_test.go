@@ -46,7 +46,6 @@ func (r *rig) expectRun(code int, stdout, stderr string, args ...string) {
 		r.t.Errorf("juju-run %q ends with %d, %q and %q;\nwant %d, %q and %q", args,
 			cmd.ProcessState.ExitCode(), out.String(), errs.String(), code, stdout, stderr)
 	}
-	r.settle(nil) // the agent is idle a moment after juju-run has ended
 }
 
 // A command of a user of the machine runs like a hook: with its streams and exit code, and what it
@@ -75,6 +74,7 @@ func TestJujuRun(t *testing.T) {
 		"echo $JUJU_REMOTE_UNIT")
 	r.expectRun(1, "", "ERROR unit \"mysql/9\" is not in relation 3\nto run the command all the same: --force-remote-unit\n",
 		"-r", "3", "--remote-unit", "mysql/9", "web/0", "true")
+	r.settle(nil) // the agent is idle a moment after juju-run has ended
 	r.settle(func() { r.c.relations[3].members["mysql/1"] = 1 })
 	r.hooks()
 	r.expectRun(1, "", "ERROR ambiguous remote unit; possibilities are [mysql/0 mysql/1]\n", "-r", "3", "web/0", "true")
