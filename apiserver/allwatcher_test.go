@@ -156,7 +156,7 @@ func TestWatchAll(t *testing.T) {
 	agent := entity.UnitTag("mysql/1") // it connects, and says its version
 	w.ok(w.raw(w.modelPath()).call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(agent),
 		Credentials: w.passwords[agent], ClientVersion: "1.2.3"}).Err())
-	a.until("unit mysql/1", func(u map[string]any) bool { return at(u, "agent-status", "version") == "1.2.3" })
+	a.until("unit mysql/1", func(u map[string]any) bool { return at(u, "agent-status", "release") == "1.2.3" })
 	svc, err := w.st.Service(ctx, "mysql")
 	w.ok(err)
 	w.ok(svc.SetConfig(ctx, map[string]any{"size": 7}))

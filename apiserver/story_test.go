@@ -148,7 +148,7 @@ func TestUsersStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Model.Version, want.At = "1.2.3", got.At
+	want.Model.Version, want.Model.JujuVersion, want.At = "1.2.3", entity.JujuVersion, got.At
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the status differs: %s", diff)
 	}

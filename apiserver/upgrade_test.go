@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -105,6 +107,12 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	if to, err := root.UpgradeModel(ctx, own, newer, true); to.Version != "1.3.0" || err != nil || len(f.switched) > 0 {
 		t.Errorf("a dry run: %v, %v, %v", to, err, f.switched)
 	}
+	for _, newest := range []string{"", params.NewestVersion, entity.JujuVersion} {
+		to, err := root.UpgradeModel(ctx, own, entity.Binaries{Version: newest}, false)
+		if to.Version != "1.2.3" || !errors.Is(err, entity.AlreadyExists) || err.Error() != "no upgrades available" || len(f.switched) > 0 {
+			t.Errorf("to the newest, %q: %v, %v, %v", newest, to, err, f.switched)
+		}
+	}
 	if len(f.installed) != 1 || f.installed[newer] != "binaries" {
 		t.Errorf("installed are %q", f.installed)
 	}
@@ -151,7 +159,9 @@ func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
 	upgrade("1.1.0", false, "", "cannot upgrade the model to 1.1.0: its version is 1.2.0, and a downgrade is not supported")
 	upgrade("1.2.1", false, "", "no matching agent versions available: the controller has 1.2.3")
 	upgrade("new", false, "", `invalid version "new"`)
-	upgrade("", true, "1.2.3 (c0ffee)", "")
+	for _, newest := range []string{"", params.NewestVersion, entity.JujuVersion} {
+		upgrade(newest, true, "1.2.3 (c0ffee)", "")
+	}
 	if p, err := w.st.Settings().Binaries(ctx); p != old || err != nil {
 		t.Errorf("after refusals and a dry run the model wants %v, %v", p, err)
 	}

@@ -120,8 +120,11 @@ func (c *Conn) Tag() entity.Tag { return c.dialer.info.Tag }
 // Model returns the UUID of the connection's model, or "" if it is to the controller itself.
 func (c *Conn) Model() string { return c.dialer.info.Model }
 
-// ServerVersion returns the controller's own version.
-func (c *Conn) ServerVersion() string { return c.hello.Release }
+// ServerVersion returns the version of the Juju whose API the controller has.
+func (c *Conn) ServerVersion() string { return c.hello.ServerVersion }
+
+// Release returns the controller's own version.
+func (c *Conn) Release() string { return c.hello.Release }
 
 // ControllerAccess returns the access of the connection's user to the controller, "" for an agent.
 func (c *Conn) ControllerAccess() string {

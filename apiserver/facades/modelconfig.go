@@ -1,7 +1,6 @@
 package facades
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,16 +17,12 @@ func modelConfigModelGet(ctx context.Context, c *Caller, _ None) (params.ModelCo
 	if err != nil {
 		return params.ModelConfigResults{}, err
 	}
-	version, err := c.agentVersion(ctx)
-	if err != nil {
-		return params.ModelConfigResults{}, err
-	}
-	config[modelconfig.AgentVersion.Key] = modelconfig.Value{Value: version, Source: modelconfig.FromModel}
+	config[modelconfig.AgentVersion.Key] = modelconfig.Value{Value: entity.JujuVersion, Source: modelconfig.FromModel}
 	return params.ModelConfigResults{Config: params.ModelConfig(config)}, nil
 }
 
 func modelConfigModelSet(ctx context.Context, c *Caller, p params.ModelSet) error {
-	if err := fixedSettings(ctx, c, p.Config); err != nil {
+	if err := fixedSettings(c, p.Config); err != nil {
 		return err
 	}
 	config, err := modelConfigOf(ctx, c, p.Config)
@@ -49,12 +44,6 @@ func modelConfigSequences(ctx context.Context, c *Caller, _ None) (params.ModelS
 	return params.ModelSequencesResult{Sequences: params.Sequences(next)}, err
 }
 
-// agentVersion returns the version that the model's agents should run: the controller's, unless another is recorded.
-func (c *Caller) agentVersion(ctx context.Context) (string, error) {
-	p, err := c.Model.Settings().Binaries(ctx)
-	return cmp.Or(p.Version, c.Version), err
-}
-
 func fixedVersion() error {
 	return entity.WithHint(entity.Errorf(entity.Invalid, "agent-version cannot be changed"),
 		"To upgrade the model's agents: juju upgrade-juju")
@@ -62,13 +51,9 @@ func fixedVersion() error {
 
 // fixedSettings rejects, with Juju's errors, settings that Juju lists but that can't be changed. It removes a version
 // that is already the model's, as in the output of ModelGet.
-func fixedSettings(ctx context.Context, c *Caller, given map[string]any) error {
+func fixedSettings(c *Caller, given map[string]any) error {
 	if version, ok := given[modelconfig.AgentVersion.Key]; ok {
-		now, err := c.agentVersion(ctx)
-		if err != nil {
-			return err
-		}
-		if version != now {
+		if version != entity.JujuVersion {
 			return fixedVersion()
 		}
 		delete(given, modelconfig.AgentVersion.Key)

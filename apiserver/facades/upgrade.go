@@ -117,6 +117,10 @@ func modelUpgraderUpgradeModel(
 func upgradeController(
 	ctx context.Context, c *Caller, upgrades Upgrades, p params.UpgradeModelParams,
 ) (params.UpgradeModelResult, error) {
+	if p.IsNewest() { // programs that are uploaded are named; the controller has no others than it runs
+		running, err := upgrades.Running(ctx)
+		return params.UpgradeModelResult{ChosenVersion: running.Version, Commit: running.Commit, Error: noUpgrades()}, err
+	}
 	result := params.UpgradeModelResult{ChosenVersion: p.TargetVersion}
 	if err := refuseDowngrade(ctx, upgrades, p.TargetVersion); err != nil {
 		return result, err
@@ -185,13 +189,13 @@ func upgradeModel(
 	if now.Version == "" {
 		now = offered
 	}
-	if p.TargetVersion != "" {
+	if !p.IsNewest() {
 		if err := checkTarget(p.TargetVersion, now.Version, offered.Version); err != nil {
 			return result, err
 		}
 	}
 	if now.Same(offered) {
-		result.Error = params.ToError(entity.Errorf(entity.AlreadyExists, "no upgrades available"))
+		result.Error = noUpgrades()
 		return result, nil
 	}
 	if p.DryRun {
@@ -199,6 +203,10 @@ func upgradeModel(
 	}
 	logger.Infof("%s upgrades model %q to version %s", c.Request, row.Name, offered.Build())
 	return result, st.Settings().SetBinaries(ctx, offered)
+}
+
+func noUpgrades() *params.Error {
+	return params.ToError(entity.Errorf(entity.AlreadyExists, "no upgrades available"))
 }
 
 // checkTarget returns an error if a model of version now can't be upgraded to version to, because the controller's

@@ -110,12 +110,18 @@ type StatusInfo struct {
 	Current string         `json:"current"`
 	Message string         `json:"message"`
 	Since   *time.Time     `json:"since"`
-	Version string         `json:"version"` // of an agent
+	Version string         `json:"version"`           // entity.JujuVersion, of an agent that has said what it runs
+	Release string         `json:"release,omitempty"` // that an agent runs; not in Juju
 	Data    map[string]any `json:"data,omitempty"`
 }
 
-func statusInfo(s entity.Status, version string) StatusInfo {
-	return StatusInfo{Current: string(s.Status), Message: s.Message, Since: timeOf(s.Since), Version: version, Data: s.Data}
+// statusInfo returns a status in a delta, with the release that an agent runs: "" if it has not said, or there is none.
+func statusInfo(s entity.Status, release string) StatusInfo {
+	info := StatusInfo{Current: string(s.Status), Message: s.Message, Since: timeOf(s.Since), Release: release, Data: s.Data}
+	if release != "" {
+		info.Version = entity.JujuVersion
+	}
+	return info
 }
 
 // constraintsOf parses stored constraints. Damaged ones are shown as none; juju check reports them.

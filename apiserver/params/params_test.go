@@ -156,7 +156,7 @@ func TestStatusBothWays(t *testing.T) {
 	}
 	want := &entity.ModelStatus{
 		Model: entity.ModelHeader{Name: "m", UUID: "u", Controller: true, Life: entity.Dying, Cloud: "local",
-			Version: "1.2.3", Status: status("available")},
+			Version: "1.2.3", JujuVersion: entity.JujuVersion, Status: status("available")},
 		Machines: []entity.MachineStatus{{
 			ID: "2", Life: entity.Dying, Series: "jammy", Status: status(entity.StatusStarted), InstanceID: "i-2",
 			InstanceStatus: status("running"), Addresses: []string{"127.1.2.3", "::1"}, Hardware: "arch=amd64", SSH: "root@db",

@@ -59,8 +59,9 @@ type DetailedStatus struct {
 	Data    map[string]any `json:"data"`
 	Since   *time.Time     `json:"since"`
 	Kind    string         `json:"kind"`
-	Version string         `json:"version"`
-	Commit  string         `json:"commit,omitempty"` // not in Juju: the commit that the agent was built from
+	Version string         `json:"version"`           // entity.JujuVersion, of an agent that has said what it runs
+	Release string         `json:"release,omitempty"` // that the agent runs; not in Juju
+	Commit  string         `json:"commit,omitempty"`  // not in Juju: the commit that the agent was built from
 	Life    string         `json:"life"`
 }
 
@@ -214,7 +215,7 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	status, life := f.Model.Status.read()
 	m := &entity.ModelStatus{
 		Model: entity.ModelHeader{
-			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release,
+			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release, JujuVersion: f.Model.Version,
 			Life: life, Status: status,
 		},
 		Machines:  machinesFrom(f.Machines),
@@ -276,7 +277,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
 			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH,
 		}
-		w.AgentStatus.Version, w.AgentStatus.Commit = m.AgentVersion, m.AgentCommit
+		w.AgentStatus.runs(m.AgentVersion, m.AgentCommit)
 		if len(m.Addresses) > 0 {
 			w.DNSName = m.Addresses[0]
 		}
@@ -294,7 +295,7 @@ func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus
 		m := entity.MachineStatus{
 			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
 			Hardware: w.Hardware, Constraints: w.Constraints, Manager: slices.Contains(w.Jobs, JobManageModel),
-			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Version, AgentCommit: w.AgentStatus.Commit,
+			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Release, AgentCommit: w.AgentStatus.Commit,
 		}
 		m.Status, m.Life = w.AgentStatus.read()
 		m.InstanceStatus, _ = w.InstanceStatus.read()
@@ -313,7 +314,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 			Strength: u.Strength,
 			Resolved: u.Resolved,
 		}
-		w.AgentStatus.Version, w.AgentStatus.Commit = u.AgentVersion, u.AgentCommit
+		w.AgentStatus.runs(u.AgentVersion, u.AgentCommit)
 		for _, p := range u.OpenedPorts {
 			w.OpenedPorts = append(w.OpenedPorts, p.String())
 		}
@@ -328,7 +329,7 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 		u := entity.UnitStatus{
 			Name: name, Machine: w.Machine, CharmURL: w.Charm, Turned: w.Turned, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
 			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
-			AgentVersion: w.AgentStatus.Version, AgentCommit: w.AgentStatus.Commit,
+			AgentVersion: w.AgentStatus.Release, AgentCommit: w.AgentStatus.Commit,
 		}
 		u.Agent, u.Life = w.AgentStatus.read()
 		u.Workload, _ = w.WorkloadStatus.read()
@@ -351,6 +352,14 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 func detailed(s entity.Status, life entity.Life) DetailedStatus {
 	return DetailedStatus{
 		Status: string(s.Status), Info: s.Message, Data: orEmpty(s.Data), Since: timeOf(s.Since), Life: lifeOf(life),
+	}
+}
+
+// runs adds to an agent's status what it has said that it runs, if it has.
+func (d *DetailedStatus) runs(release, commit string) {
+	d.Release, d.Commit = release, commit
+	if release != "" {
+		d.Version = entity.JujuVersion
 	}
 }
 

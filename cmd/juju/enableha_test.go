@@ -20,7 +20,8 @@ func (f *fakeController) EnableHA(_ context.Context, n int, cons constraints.Val
 	return entity.ControllerChanges{Maintained: []string{"0"}, Added: []string{"3", "4"}, Demoted: []string{"1"}}, f.err
 }
 
-func (f *fakeController) ServerVersion() string { return "1.2.3" }
+func (f *fakeController) ServerVersion() string { return "3.6.5" }
+func (f *fakeController) Release() string       { return "1.2.3" }
 
 func (f *fakeController) ControllerAccess() string { return "superuser" }
 func (f *fakeController) Addresses() []string      { return []string{"10.0.0.1:17070"} }
@@ -60,14 +61,15 @@ func TestShowController(t *testing.T) {
         api-endpoints:
             - 10.0.0.1:17070
         cloud: elsewhere
-        agent-version: 1.2.3
+        agent-version: 3.6.5
+        release: 1.2.3
     controller-machines:
         "0":
             api-endpoints:
                 - 10.0.0.1:17070
             ha-status: ha-enabled
             ha-primary: true
-            agent-version: 1.2.3
+            release: 1.2.3
         "1":
             api-endpoints:
                 - 10.0.0.2:17070
@@ -78,10 +80,10 @@ func TestShowController(t *testing.T) {
             api-endpoints:
                 - 10.0.0.3:17070
             ha-status: waiting
-            agent-version: 1.2.4
+            release: 1.2.4
             agent-git-commit: c0ffee
     upgrade:
-        agent-version: 1.2.4
+        release: 1.2.4
         agent-git-commit: c0ffee
         status: in progress
         started-by: admin

@@ -136,6 +136,7 @@ func (h hostileController) EnableHA(context.Context, int, constraints.Value) (en
 }
 
 func (h hostileController) ServerVersion() string { return hostile }
+func (h hostileController) Release() string       { return hostile }
 
 func (h hostileController) ControllerAccess() string { return hostile }
 func (h hostileController) Addresses() []string      { return []string{hostile} }

@@ -19,7 +19,7 @@ func TestControllersAreListed(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) {
 		c.Controllers["away"] = &store.Controller{UUID: "a", Cloud: "lxd", CloudName: "lab", User: "bob", Access: "login",
-			Version: "1.2.0", Nodes: 3, Up: 2}
+			Version: "3.6.4", Release: "1.2.0", Nodes: 3, Up: 2}
 		c.Controllers["left"] = &store.Controller{UUID: "l", Cloud: "local"}
 	})
 	node := func(up bool) entity.ControllerNode { return entity.ControllerNode{Up: up} }
@@ -43,15 +43,15 @@ func TestControllersAreListed(t *testing.T) {
 	for _, line := range []string{"controllers", "list-controllers"} {
 		u.types(line)
 		u.sees(0, "Controller  Model    User   Access  Cloud      Models  HA   Version\n"+
-			"away        -        bob    login   lab        0       2/3  1.2.0\n"+
+			"away        -        bob    login   lab        0       2/3  3.6.4\n"+
 			"left        -        -      -       local      0       -    -\n"+
 			"prod*       default  admin  -       elsewhere  2       -    -\n", "")
 	}
 	u.types("controllers", "--refresh")
 	const refreshed = "Controller  Model  User   Access     Cloud      Models  HA   Version\n" +
-		"away        -      bob    login      lab        0       2/3  1.2.0\n" +
+		"away        -      bob    login      lab        0       2/3  3.6.4\n" +
 		"left        -      -      -          local      0       -    -\n" +
-		"prod*       -      admin  superuser  elsewhere  0       3    1.2.3\n"
+		"prod*       -      admin  superuser  elsewhere  0       3    3.6.5\n"
 	u.sees(0, refreshed, "Controller \"away\" has not answered, and is listed as it was last known: no; answer\n"+
 		"Controller \"left\" has not answered, and is listed as it was last known: you are logged out of controller \"left\"\n")
 	u.types("controllers")
@@ -65,7 +65,8 @@ func TestControllersAreListed(t *testing.T) {
         api-endpoints: []
         ca-cert: ""
         cloud: lab
-        agent-version: 1.2.0
+        agent-version: 3.6.4
+        release: 1.2.0
         model-count: 0
         controller-machines:
             active: 2
@@ -84,7 +85,8 @@ func TestControllersAreListed(t *testing.T) {
             - 10.0.0.1:17070
         ca-cert: ""
         cloud: elsewhere
-        agent-version: 1.2.3
+        agent-version: 3.6.5
+        release: 1.2.3
         model-count: 0
         controller-machines:
             active: 3
@@ -94,7 +96,7 @@ current-controller: prod
 	u.ctrl.nodes[1].Up = false
 	u.types("show-controller")
 	u.types("controllers")
-	if want := "  2/3  1.2.3\n"; !strings.HasSuffix(u.out.String(), want) {
+	if want := "  2/3  3.6.5\n"; !strings.HasSuffix(u.out.String(), want) {
 		t.Errorf("after show-controller:\n%swant %q", u.out.String(), want)
 	}
 }

@@ -17,11 +17,11 @@ func TestShowModelConfig(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
-	u.fake.modelConfig["agent-version"] = modelconfig.Value{Value: "0.1.0", Source: "model"}
+	u.fake.modelConfig["agent-version"] = modelconfig.Value{Value: "3.6.9", Source: "model"}
 	u.types("model-config")
 	u.asked("ModelConfig")
 	u.sees(0, "Attribute                    From        Value\n"+
-		"agent-version                model       0.1.0\n"+
+		"agent-version                model       3.6.9\n"+
 		"apt-ftp-proxy                default\n"+
 		"apt-http-proxy               default\n"+
 		"apt-https-proxy              default\n"+
@@ -63,13 +63,13 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	u.sees(0, `{"agent-version":{"Value":"0.1.0","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
+	u.sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.types("model-config", "agent-version")
-	u.sees(0, "0.1.0\n", "")
+	u.sees(0, "3.6.9\n", "")
 	u.types("model-config", "retry")
 	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
 		validKeys)

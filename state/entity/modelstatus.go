@@ -57,8 +57,10 @@ type ModelHeader struct {
 	Cloud      string `json:"cloud"`                // the provider's kind: "local", "lxd", …
 	CloudName  string `json:"cloud-name,omitempty"` // that a user has given to the cloud; "" if it is the kind
 	Region     string `json:"region,omitempty"`     // of the cloud
-	Version    string `json:"version,omitempty"`    // that its agents should run
-	Status     Status `json:"status"`               // "available", or why it isn't
+	Version    string `json:"version,omitempty"`    // the release that its agents should run
+	// JujuVersion is that of the controller's programs; "" if the status does not come from its API.
+	JujuVersion string `json:"juju-version,omitempty"`
+	Status      Status `json:"status"` // "available", or why it isn't
 }
 
 // ShownCloud returns the name of the cloud.

@@ -65,10 +65,10 @@ type Setting struct {
 	Doc     string
 }
 
-// AgentVersion is the version that the model's agents should run. It is shown with a model's settings but can't be set;
-// upgrading the model changes it.
+// AgentVersion is entity.JujuVersion. It is shown with a model's settings, because clients look for it there, but can't be
+// set.
 var AgentVersion = Setting{Key: "agent-version", Type: "string", Fixed: true,
-	Doc: "the version that the model's agents should run; only juju upgrade-juju changes it"}
+	Doc: "the version of the Juju whose API this is; juju status shows the release that agents run"}
 
 // Settings lists all settings, sorted by key. All of them have an effect.
 var Settings = []Setting{

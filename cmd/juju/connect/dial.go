@@ -196,13 +196,14 @@ func noteLogin(ctx context.Context, st *store.Store, t cli.Target, conn *client.
 	if addresses := conn.Addresses(); !slices.Equal(slices.Sorted(slices.Values(said.Addresses)), slices.Sorted(slices.Values(addresses))) {
 		said.Addresses = addresses
 	}
-	said.Version, said.Access = conn.ServerVersion(), conn.ControllerAccess()
-	if slices.Equal(said.Addresses, t.Controller.Addresses) && said.Version == t.Controller.Version && said.Access == t.Controller.Access {
+	said.Version, said.Release, said.Access = conn.ServerVersion(), conn.Release(), conn.ControllerAccess()
+	if slices.Equal(said.Addresses, t.Controller.Addresses) && said.Version == t.Controller.Version &&
+		said.Release == t.Controller.Release && said.Access == t.Controller.Access {
 		return
 	}
 	err := st.Update(ctx, func(c *store.Contents) error {
 		if ctrl, ok := c.Controllers[t.Name]; ok && ctrl.UUID == said.UUID {
-			ctrl.Addresses, ctrl.Version, ctrl.Access = said.Addresses, said.Version, said.Access
+			ctrl.Addresses, ctrl.Version, ctrl.Release, ctrl.Access = said.Addresses, said.Version, said.Release, said.Access
 		}
 		return nil
 	})

@@ -67,6 +67,7 @@ type (
 		CACert    string              `yaml:"ca-cert" json:"ca-cert"`
 		Cloud     string              `yaml:"cloud,omitempty" json:"cloud,omitempty"`
 		Version   string              `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+		Release   string              `yaml:"release,omitempty" json:"release,omitempty"`
 		Models    int                 `yaml:"model-count" json:"model-count"`
 		Machines  *controllerMachines `yaml:"controller-machines,omitempty" json:"controller-machines,omitempty"`
 	}
@@ -111,7 +112,7 @@ func (c *controllers) run(ctx context.Context) error {
 
 func listed(c *store.Controller) listedController {
 	one := listedController{Model: c.Unqualify(c.Model), User: c.User, UUID: c.UUID, Addresses: c.Addresses, CACert: c.CACert,
-		Cloud: c.ShownCloud(), Version: c.Version, Models: len(c.Models)}
+		Cloud: c.ShownCloud(), Version: c.Version, Release: c.Release, Models: len(c.Models)}
 	if c.User != "" {
 		one.Access = c.Access
 	}
@@ -143,6 +144,7 @@ type refreshAPI interface {
 	io.Closer
 	ControllerNodes(ctx context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error)
 	ServerVersion() string
+	Release() string
 	ControllerAccess() string
 	Addresses() []string
 }
@@ -190,7 +192,8 @@ func (c *controllers) ask(ctx context.Context, t cli.Target) (err error) {
 		return err
 	}
 	return c.NoteModels(ctx, t, models, func(ctrl *store.Controller) {
-		ctrl.Version, ctrl.Access, ctrl.Addresses = api.ServerVersion(), api.ControllerAccess(), api.Addresses()
+		ctrl.Version, ctrl.Release = api.ServerVersion(), api.Release()
+		ctrl.Access, ctrl.Addresses = api.ControllerAccess(), api.Addresses()
 		noteNodes(ctrl, nodes)
 	})
 }

@@ -14,6 +14,7 @@ import (
 type showControllerAPI interface {
 	ControllerNodes(ctx context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error)
 	ServerVersion() string
+	Release() string
 	Addresses() []string
 }
 
@@ -61,18 +62,19 @@ type (
 		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
 		Cloud     string   `yaml:"cloud" json:"cloud"`
 		Version   string   `yaml:"agent-version" json:"agent-version"`
+		Release   string   `yaml:"release" json:"release"`
 	}
 	controllerNode struct {
 		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
 		Status    string   `yaml:"ha-status" json:"ha-status"`
 		Primary   bool     `yaml:"ha-primary,omitempty" json:"ha-primary,omitempty"`
 		Seen      string   `yaml:"last-seen,omitempty" json:"last-seen,omitempty"`
-		Version   string   `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+		Release   string   `yaml:"release,omitempty" json:"release,omitempty"`
 		Commit    string   `yaml:"agent-git-commit,omitempty" json:"agent-git-commit,omitempty"`
 		Failure   string   `yaml:"upgrade-failure,omitempty" json:"upgrade-failure,omitempty"`
 	}
 	controllerUpgrade struct {
-		Version   string   `yaml:"agent-version" json:"agent-version"`
+		Release   string   `yaml:"release" json:"release"`
 		Commit    string   `yaml:"agent-git-commit,omitempty" json:"agent-git-commit,omitempty"`
 		Status    string   `yaml:"status" json:"status"` // "in progress", "done" or "cancelled"
 		User      string   `yaml:"started-by" json:"started-by"`
@@ -99,11 +101,11 @@ func (c *showController) run(ctx context.Context) error {
 			return err
 		}
 		shown := shownController{
-			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion()},
+			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion(), api.Release()},
 			Account: controllerAccount{t.Controller.User}, Machines: map[string]controllerNode{},
 		}
 		for _, n := range nodes {
-			one := controllerNode{Addresses: n.Addresses, Status: "ha-enabled", Primary: n.Leads, Version: n.Version,
+			one := controllerNode{Addresses: n.Addresses, Status: "ha-enabled", Primary: n.Leads, Release: n.Version,
 				Commit: n.Commit}
 			if n.Waits {
 				one.Status = "waiting"
@@ -149,7 +151,7 @@ func upgradeShown(u *entity.ControllerUpgrade) *controllerUpgrade {
 	if u == nil {
 		return nil
 	}
-	shown := &controllerUpgrade{Version: u.To.Version, Commit: u.To.Commit, Status: "done", User: u.By,
+	shown := &controllerUpgrade{Release: u.To.Version, Commit: u.To.Commit, Status: "done", User: u.By,
 		Since: u.Began.UTC().Format(time.RFC3339), Upgrading: u.Turn, Upgraded: u.Changed, Reason: u.Cancelled}
 	switch {
 	case u.IsGoing():

@@ -62,6 +62,7 @@ type (
 		Users        map[string]modelUser    `yaml:"users,omitempty" json:"users,omitempty"`
 		Machines     map[string]modelMachine `yaml:"machines,omitempty" json:"machines,omitempty"`
 		AgentVersion string                  `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+		Release      string                  `yaml:"release,omitempty" json:"release,omitempty"`
 	}
 	modelWord struct {
 		Current string `yaml:"current" json:"current"`
@@ -136,6 +137,6 @@ func showDescription(t cli.Target, m entity.ModelDescription) shownModel {
 		Name: m.OwnerTag.ID + "/" + m.Name, ShortName: m.Name, UUID: m.UUID, Type: m.Type, ControllerUUID: m.ControllerUUID,
 		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: cmp.Or(m.CloudName, m.ProviderType), Life: m.Life,
 		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message},
-		AgentVersion: m.Release,
+		AgentVersion: m.AgentVersion, Release: m.Release,
 	}
 }

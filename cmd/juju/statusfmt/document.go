@@ -92,13 +92,14 @@ func (m mapping) MarshalYAML() (any, error) {
 
 // document returns the content of the YAML and JSON formats.
 func document(m *entity.ModelStatus, o Options) mapping {
-	d := writer{location: o.Location, relations: m.Relations}
+	d := writer{location: o.Location, relations: m.Relations, version: m.Model.JujuVersion}
 	model := mapping{}.
 		always("name", m.Model.Name).
 		always("type", "iaas").
 		always("controller", o.Controller).
 		always("cloud", m.Model.ShownCloud()).
-		with("version", m.Model.Version).
+		with("version", m.Model.JujuVersion).
+		with("release", m.Model.Version).
 		with("uuid", m.Model.UUID).
 		always("model-status", d.status(m.Model.Status))
 	model = d.life(model, m.Model.Life)
@@ -141,7 +142,7 @@ func endpoints(list []entity.RemoteEndpoint) mapping {
 
 // machinesDocument returns the content of the YAML and JSON formats of machines.
 func machinesDocument(m *entity.ModelStatus, o Options) mapping {
-	return mapping{}.always("model", m.Model.Name).always("machines", writer{location: o.Location}.machines(m.Machines))
+	return mapping{}.always("model", m.Model.Name).always("machines", writer{location: o.Location, version: m.Model.JujuVersion}.machines(m.Machines))
 }
 
 // The layouts of times.
@@ -153,6 +154,7 @@ const (
 type writer struct {
 	location  *time.Location
 	relations []entity.RelationStatus
+	version   string // of the Juju whose API the controller has
 }
 
 func (d writer) status(s entity.Status) mapping {
@@ -171,10 +173,19 @@ func (d writer) life(m mapping, life entity.Life) mapping {
 	return m.always("life", life.String())
 }
 
+// agent returns an agent's status with what it has said that it runs, if it has.
+func (d writer) agent(s entity.Status, release, commit string) mapping {
+	m := d.status(s)
+	if release != "" {
+		m = m.with("version", d.version)
+	}
+	return m.with("release", release).with("commit", commit)
+}
+
 func (d writer) machines(machines []entity.MachineStatus) mapping {
 	all := mapping{}
 	for _, m := range machines {
-		one := mapping{}.always("juju-status", d.status(m.Status).with("version", m.AgentVersion).with("commit", m.AgentCommit))
+		one := mapping{}.always("juju-status", d.agent(m.Status, m.AgentVersion, m.AgentCommit))
 		if len(m.Addresses) > 0 {
 			one = one.always("dns-name", m.Addresses[0])
 		}
@@ -273,7 +284,7 @@ func (d writer) relationsOf(service string) mapping {
 func (d writer) units(units []entity.UnitStatus) mapping {
 	all := mapping{}
 	for _, u := range units {
-		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent).with("version", u.AgentVersion).with("commit", u.AgentCommit))
+		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.agent(u.Agent, u.AgentVersion, u.AgentCommit))
 		if u.Leader {
 			one = one.always("leader", true)
 		}

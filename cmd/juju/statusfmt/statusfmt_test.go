@@ -37,8 +37,8 @@ func rich() *entity.ModelStatus {
 	return &entity.ModelStatus{
 		At: at,
 		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local",
-			Version: "0.1.0",
-			Status:  status("available", "")},
+			Version: "0.1.0", JujuVersion: entity.JujuVersion,
+			Status: status("available", "")},
 		Machines: []entity.MachineStatus{
 			{ID: "0", Series: "jammy", Status: status(entity.StatusStarted, ""), InstanceID: "i-0",
 				InstanceStatus: status("running", "Running"),
@@ -153,7 +153,7 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 
 func empty() *entity.ModelStatus {
 	return &entity.ModelStatus{At: at, Model: entity.ModelHeader{Name: "default", Cloud: "local", Version: "0.1.0",
-		Life: entity.Dying, Status: status("destroying", "")}}
+		JujuVersion: entity.JujuVersion, Life: entity.Dying, Status: status("destroying", "")}}
 }
 
 // elsewhere is not UTC, so that a format that ignores the user's zone fails.

@@ -51,7 +51,7 @@ func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services)+len(m.Machines
 func modelTable(m *entity.ModelStatus, o Options) *table {
 	t := &table{}
 	head := plain("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
-	row := plain(m.Model.Name, o.Controller, m.Model.ShownCloud(), m.Model.Version, m.At.In(o.Location).Format(clockFormat))
+	row := plain(m.Model.Name, o.Controller, m.Model.ShownCloud(), m.Model.JujuVersion, m.At.In(o.Location).Format(clockFormat))
 	if note := message(m.Model.Life, m.Model.Status); note != "" {
 		head, row = append(head, cell{text: "Notes"}), append(row, cell{text: note})
 	}

@@ -79,7 +79,8 @@ type Controller struct {
 	Model     string            // the qualified name of the selected model, "" for none
 
 	// What the controller last said; "" and 0 if it has not.
-	Version string
+	Version string // of the Juju whose API it has
+	Release string // its own version
 	Access  string // of the user to the controller
 	Nodes   int    // controllers that share its store
 	Up      int    // of these
@@ -159,6 +160,7 @@ type (
 		Cloud     string   `yaml:"cloud"`
 		Type      string   `yaml:"type,omitempty"` // of the cloud, if that is not its name
 		Version   string   `yaml:"agent-version,omitempty"`
+		Release   string   `yaml:"release,omitempty"`
 		Nodes     int      `yaml:"controller-machine-count,omitempty"`
 		Up        int      `yaml:"active-controller-machine-count,omitempty"`
 	}
@@ -217,7 +219,7 @@ func (s *Store) Read() (*Contents, error) {
 			User: accounts.Controllers[name].User, Password: accounts.Controllers[name].Password,
 			Generated: accounts.Controllers[name].Generated, Access: accounts.Controllers[name].Access,
 			Models: map[string]string{}, Model: models.Controllers[name].Current,
-			Version: e.Version, Nodes: e.Nodes, Up: e.Up}
+			Version: e.Version, Release: e.Release, Nodes: e.Nodes, Up: e.Up}
 		if e.Type != "" {
 			ctrl.Cloud, ctrl.CloudName = e.Type, e.Cloud
 		}
@@ -292,7 +294,7 @@ func (s *Store) write(c *Contents) error {
 	models := modelsFile{map[string]modelsEntry{}}
 	for name, ctrl := range c.Controllers {
 		entry := controllerEntry{UUID: ctrl.UUID, Addresses: ctrl.Addresses, CACert: ctrl.CACert, Cloud: ctrl.ShownCloud(),
-			Version: ctrl.Version, Nodes: ctrl.Nodes, Up: ctrl.Up}
+			Version: ctrl.Version, Release: ctrl.Release, Nodes: ctrl.Nodes, Up: ctrl.Up}
 		if ctrl.CloudName != "" {
 			entry.Type = ctrl.Cloud
 		}

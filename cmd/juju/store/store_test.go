@@ -51,7 +51,7 @@ func TestUpdateAndRead(t *testing.T) {
 		"one": {UUID: "u1", Addresses: []string{"127.0.0.1:1", "[::1]:2", " \n"}, CACert: "-----BEGIN\nx\n", Cloud: "local",
 			User:     "admin",
 			Password: "\n secret: #1 \u2028", Models: map[string]string{"admin/default": "m1", "eve/x": "m2"}, Model: "admin/default",
-			Version: "1.2.3", Access: "superuser", Nodes: 3, Up: 2},
+			Version: "3.6.9", Release: "1.2.3", Access: "superuser", Nodes: 3, Up: 2},
 		"two": {UUID: "u2", Addresses: []string{}, Cloud: "local", User: "bob", Models: map[string]string{}},
 	}}
 	update(t, s, func(c *Contents) { *c = *want })
