@@ -534,7 +534,7 @@ func TestLoginListsFacades(t *testing.T) {
 			"Action Admin AllWatcher Annotations Application ApplicationOffers Backups Block Bundle Charms Client Explain KeyManager MachineManager MetricsDebug " +
 				"ModelConfig ModelManager Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger Status UserManager Watcher"},
+			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger SecretBackends Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
 			"APIAddresser Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 	} {

@@ -79,7 +79,7 @@ var forUsers = map[string]string{
 	"Application.UnsetApplicationsConfig":     "write change",
 	"Block.List":                              "read -",
 	"Secrets.ListSecrets":                     "read -",
-	"SecretBackends.ListSecretBackends":       "read -",
+	"SecretBackends.ListSecretBackends":       "login -",
 	"MetricsDebug.GetMetrics":                 "read -",
 	"Backups.Create":                          "admin -",
 	"Block.SwitchBlockOff":                    "write -",

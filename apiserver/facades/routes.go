@@ -89,7 +89,7 @@ func userRoutes() []Route {
 		{"ModelConfig", 3, "ModelUnset", AtModel, Writer, Changes, nil, Act(modelConfigModelUnset)},
 		{"ModelConfig", 3, "Sequences", AtModel, Reader, Reads, nil, Do(modelConfigSequences)},
 		{"ModelConfig", 3, "SetModelConstraints", AtModel, Writer, Changes, nil, Do(modelConfigSetConstraints)},
-		{"SecretBackends", 1, "ListSecretBackends", AtModel, Reader, Reads, nil, Do(secretsList)},
+		{"SecretBackends", 1, "ListSecretBackends", AtController | AtModel, Reader, Reads, nil, Do(secretsList)},
 		{"Secrets", 1, "ListSecrets", AtModel, Reader, Reads, nil, Do(secretsList)},
 		{"Spaces", 6, "CreateSpaces", AtModel, Admin, Changes, nil, Do(spacesCreate)},
 		{"Spaces", 6, "ListSpaces", AtModel, Reader, Reads, nil, Do(spacesList)},
