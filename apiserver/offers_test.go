@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state/controller"
@@ -89,9 +90,26 @@ func TestRelationOfRevokedUserIsNotResumed(t *testing.T) {
 		return within(admin.call("Application", 19, "SetRelationsSuspended", params.RelationSuspendedArgs{Args: []params.RelationSuspendedArg{
 			{RelationID: all[0].Relation, Suspended: suspended}}}))
 	}
+	since := func() *time.Time {
+		t.Helper()
+		var status params.FullStatus
+		w.ok(admin.do("Client", 7, "FullStatus", params.StatusParams{}, &status))
+		for _, r := range status.Relations {
+			if r.ID == all[0].Relation && r.Status.Since != nil {
+				return r.Status.Since
+			}
+		}
+		t.Fatalf("status does not say since when relation %d is there", all[0].Relation)
+		return nil
+	}
 	w.ok(set(true))
-	w.ok(set(false))
-	w.ok(set(true))
+	for i, began := 0, since(); !since().After(*began); i++ { // it says when the relation was last suspended or resumed
+		if i == 100 {
+			t.Fatalf("the relation is as it is since %v", began)
+		}
+		w.ok(set(false))
+		w.ok(set(true))
+	}
 	w.ok(w.controller.RevokeOffer(ctx, w.st.UUID(), offers[0].UUID, "bob", controller.AccessConsume))
 	want := fmt.Sprintf(`cannot resume relation %d where user "bob" does not have consume permission`, all[0].Relation)
 	if err := set(false); err == nil || !strings.Contains(err.Error(), want) {

@@ -148,6 +148,13 @@ func TestUsersStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, s := range want.Services { // of all endpoints
+		svc, err := w.st.Service(ctx, s.Name)
+		if err == nil {
+			want.Services[i].Bindings, err = svc.Bindings(ctx)
+		}
+		w.ok(err)
+	}
 	want.Model.Version, want.Model.JujuVersion, want.At = "1.2.3", entity.JujuVersion, got.At
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the status differs: %s", diff)

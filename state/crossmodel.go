@@ -227,6 +227,7 @@ func (x CrossModel) SuspendRelation(ctx context.Context, id int, suspended bool,
 
 // suspend changes whether a relation is suspended. Its endpoint documents change too, because units watch those.
 func (x CrossModel) suspend(ctx context.Context, id int, suspended bool, message string, may func(*Relation) error) error {
+	now := x.st.db.Now()
 	return x.st.change(ctx, func(o *ops) error {
 		r, err := x.st.RelationByID(ctx, id)
 		if err != nil {
@@ -241,7 +242,7 @@ func (x CrossModel) suspend(ctx context.Context, id int, suspended bool, message
 		if r.doc.Suspended == suspended && r.doc.Message == message {
 			return mongo.ErrNothing
 		}
-		set := bson.D{{"$set", bson.D{{"suspended", suspended}, {"message", message}}}}
+		set := bson.D{{"$set", bson.D{{"suspended", suspended}, {"message", message}, {"told", now}}}}
 		o.Update(modeldb.RelationsC, r.doc.Key, bson.D{{"id", id}, {"life", entity.Alive}}, set)
 		for _, e := range r.doc.Endpoints {
 			o.Update(modeldb.EndpointsC, modeldb.EndpointID(e.Service, r.doc.Key), txn.DocExists, bson.D{{"$set", bson.D{{"suspended", suspended}}}})

@@ -39,6 +39,9 @@ func (c *Conn) EnableHA(ctx context.Context, n int, cons constraints.Value) (cha
 func (c *Conn) ControllerNodes(ctx context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
 	var results params.ControllerDetailsResults
 	err := c.call(ctx, "HighAvailability", 2, "ControllerDetails", nil, &results)
+	if results.Alone {
+		return nil, nil, err
+	}
 	return results.Results, results.Upgrade, err
 }
 

@@ -373,9 +373,15 @@ func applicationApplicationsInfo(
 			results = append(results, params.ApplicationInfoResult{Error: c.wireError("ApplicationsInfo", err)})
 			continue
 		}
+		bindings, err := svc.Bindings(ctx)
+		if err != nil {
+			results = append(results, params.ApplicationInfoResult{Error: c.wireError("ApplicationsInfo", err)})
+			continue
+		}
 		base := entity.BaseOf(svc.Series())
 		results = append(results, params.ApplicationInfoResult{Result: &params.ApplicationResult{
-			Tag: e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
+			EndpointBindings: bindings,
+			Tag:              e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
 			Exposed: svc.ExposedEndpoints() != nil, ExposedEndpoints: svc.ExposedEndpoints(), Life: svc.Life().String(),
 		}})
 	}

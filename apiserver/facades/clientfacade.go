@@ -28,6 +28,9 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err
 	}
+	if err := c.bindAll(ctx, status.Services); err != nil {
+		return nil, err
+	}
 	full := params.FullStatusOf(status)
 	if p.IncludeStorage {
 		all, err := c.storageOf(ctx)
@@ -40,6 +43,25 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 		}
 	}
 	return full, nil
+}
+
+// bindAll adds to the bindings of services in a status those of the endpoints that are bound like the default.
+func (c *Caller) bindAll(ctx context.Context, services []entity.ServiceStatus) error {
+	for i := range services {
+		s := &services[i]
+		ch, err := c.Model.Charms().Get(ctx, s.CharmURL)
+		if entity.IsNotFound(err) {
+			continue // the service was removed after the status was read
+		} else if err != nil {
+			return err
+		}
+		all := map[string]string{"": cmp.Or(s.Bindings[""], entity.AlphaSpace)}
+		for _, endpoint := range ch.Meta.Endpoints() {
+			all[endpoint] = cmp.Or(s.Bindings[endpoint], all[""])
+		}
+		s.Bindings = all
+	}
+	return nil
 }
 
 // statusWatch sends an event when the result of FullStatus may have changed: when the model's documents change, and

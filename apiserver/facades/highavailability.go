@@ -85,7 +85,11 @@ func enableHA(ctx context.Context, c *Caller, p params.ControllersSpec) (entity.
 
 func haDetails(_ context.Context, c *Caller, _ None) (params.ControllerDetailsResults, error) {
 	if c.Controllers == nil {
-		return params.ControllerDetailsResults{}, nil
+		only := entity.ControllerNode{Machine: "0", Addresses: []string{}, Version: c.Version, Commit: c.Commit, Up: true, Leads: true}
+		if c.API != nil {
+			only.Addresses, _ = c.API()
+		}
+		return params.ControllerDetailsResults{Results: []entity.ControllerNode{only}, Alone: true}, nil
 	}
 	nodes, err := c.Controllers.Nodes()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/charm/safeyaml"
@@ -24,15 +25,31 @@ func userModel(row controller.ModelRow) params.UserModel {
 // controllerAllModels lists all models, for superusers.
 func controllerAllModels(ctx context.Context, c *Caller, _ None) (params.UserModelList, error) {
 	rows, err := c.Controller.Models(ctx)
-	return userModels(rows), err
+	if err != nil {
+		return params.UserModelList{}, err
+	}
+	return c.userModels(ctx, c.Tag.ID, rows)
 }
 
-func userModels(rows []controller.ModelRow) params.UserModelList {
+// userModels lists models, with the last connection of a user.
+func (c *Caller) userModels(ctx context.Context, user string, rows []controller.ModelRow) (params.UserModelList, error) {
+	logins, err := c.lastLogins(ctx, user, rows)
 	list := params.UserModelList{UserModels: make([]params.UserModel, 0, len(rows))}
 	for _, row := range rows {
-		list.UserModels = append(list.UserModels, userModel(row))
+		one := userModel(row)
+		one.LastConnection = params.TimeOf(logins[row.UUID])
+		list.UserModels = append(list.UserModels, one)
 	}
-	return list
+	return list, err
+}
+
+// lastLogins returns when a user last logged in to models, by UUID.
+func (c *Caller) lastLogins(ctx context.Context, user string, rows []controller.ModelRow) (map[string]time.Time, error) {
+	uuids := make([]string, len(rows))
+	for i, row := range rows {
+		uuids[i] = row.UUID
+	}
+	return c.Controller.LastLogins(ctx, user, uuids)
 }
 
 // subject returns the user whom a request concerns, by default the caller. Superusers can name any user.
@@ -53,7 +70,10 @@ func modelManagerListModels(ctx context.Context, c *Caller, p params.Entity) (pa
 		return params.UserModelList{}, err
 	}
 	rows, _, err := c.Controller.ModelsOf(ctx, name)
-	return userModels(rows), err
+	if err != nil {
+		return params.UserModelList{}, err
+	}
+	return c.userModels(ctx, name, rows)
 }
 
 func modelManagerListSummaries(
@@ -67,11 +87,7 @@ func modelManagerListSummaries(
 	if err != nil {
 		return params.ModelSummaryResults{}, err
 	}
-	uuids := make([]string, len(rows))
-	for i, row := range rows {
-		uuids[i] = row.UUID
-	}
-	logins, err := c.Controller.LastLogins(ctx, name, uuids)
+	logins, err := c.lastLogins(ctx, name, rows)
 	if err != nil {
 		return params.ModelSummaryResults{}, err
 	}

@@ -409,6 +409,7 @@ type ApplicationResult struct {
 	ExposedEndpoints entity.ExposedEndpoints `json:"exposed-endpoints,omitempty"`
 	Remote           bool                    `json:"remote"`
 	Life             string                  `json:"life"`
+	EndpointBindings map[string]string       `json:"endpoint-bindings,omitempty"` // of all endpoints; the default at ""
 }
 
 // A CharmURLOriginResult is the result of GetCharmURLOrigin.

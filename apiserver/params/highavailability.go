@@ -39,5 +39,6 @@ type ControllersChanges struct {
 // ControllerDetailsResults is the result of HighAvailability 3 ControllerDetails.
 type ControllerDetailsResults struct {
 	Results []entity.ControllerNode   `json:"results"`
+	Alone   bool                      `json:"alone,omitempty"`   // not in Juju: the store can be used by no other controller
 	Upgrade *entity.ControllerUpgrade `json:"upgrade,omitempty"` // the last one of them
 }

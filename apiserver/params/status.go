@@ -120,7 +120,7 @@ type ApplicationStatus struct {
 	MeterStatuses    map[string]MeterStatus  `json:"meter-statuses"`
 	Status           DetailedStatus          `json:"status"`
 	WorkloadVersion  string                  `json:"workload-version"`
-	EndpointBindings map[string]string       `json:"endpoint-bindings"` // the default, "", and those that differ
+	EndpointBindings map[string]string       `json:"endpoint-bindings"` // of all endpoints; the default at ""
 	PublicAddress    string                  `json:"public-address"`
 }
 

@@ -100,7 +100,8 @@ type ServiceStatus struct {
 	Status          Status              `json:"status"`                     // set by the charm, or else the Worst of its units
 	WorkloadVersion string              `json:"workload-version,omitempty"` // as last set by application-version-set
 	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted
-	// Bindings are the names of the spaces to which it is bound, by endpoint, with the default at ""; none if all is alpha.
+	// Bindings are the names of the spaces to which it is bound, by endpoint, with the default at "". State leaves out
+	// the endpoints that are bound like the default, and all if that is alpha.
 	Bindings map[string]string `json:"bindings,omitempty"`
 	Rollout  *Rollout          `json:"rollout,omitempty"` // while its units are upgraded in batches
 	Units    []UnitStatus      `json:"units,omitempty"`   // principals only

@@ -3,6 +3,7 @@ package modeldb
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -16,6 +17,8 @@ type Relation struct {
 	// Suspended means that no unit may be in a relation across models; Message says why.
 	Suspended bool   `bson:"suspended,omitempty"`
 	Message   string `bson:"message,omitempty"`
+	// Told is when it was last suspended or resumed; zero if it never was.
+	Told time.Time `bson:"told,omitempty"`
 	// Offer is the offer, if a service of another model uses it in this relation, and Consumer is that model's relation.
 	Offer    string    `bson:"offer,omitempty"`
 	Consumer *Consumer `bson:"consumer,omitempty"`

@@ -288,11 +288,14 @@ func (a *everything) openPorts(machine, unit string) (open, damaged []entity.Por
 func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 	r := entity.RelationStatus{ID: doc.ID, Key: doc.Key, Life: doc.Life,
 		Interface: doc.Endpoints[0].Interface, Scope: doc.Endpoints[0].Scope,
-		Status: entity.Status{Status: "joined"}}
+		Status: entity.Status{Status: "joined", Since: doc.Since}}
+	if doc.Told.After(doc.Since) {
+		r.Status.Since = doc.Told
+	}
 	if doc.Life != entity.Alive {
 		r.Status.Status = "broken"
 	} else if doc.Suspended {
-		r.Status = entity.Status{Status: "suspended", Message: doc.Message}
+		r.Status.Status, r.Status.Message = "suspended", doc.Message
 	}
 	for _, e := range doc.Endpoints {
 		r.Endpoints = append(r.Endpoints, entity.EndpointStatus{Service: e.Service, Name: e.Name, Role: e.Role,

@@ -1,0 +1,70 @@
+package apiserver
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// Status and ApplicationsInfo say to which space each endpoint is bound, and status since when relations are there.
+func TestStatusSaysWhatIsBoundAndSinceWhen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	c := w.admin()
+	svc, err := w.st.Service(t.Context(), "mysql")
+	w.ok(err)
+	want, err := svc.Bindings(t.Context())
+	w.ok(err)
+	var info params.ApplicationInfoResults
+	w.ok(c.do("Application", 19, "ApplicationsInfo", params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag("mysql"))}}}, &info))
+	var status params.FullStatus
+	w.ok(c.do("Client", 7, "FullStatus", params.StatusParams{}, &status))
+	for where, got := range map[string]map[string]string{"ApplicationsInfo": info.Results[0].Result.EndpointBindings,
+		"status": status.Applications["mysql"].EndpointBindings} {
+		if len(want) != 3 || !maps.Equal(got, want) {
+			t.Errorf("%s says %v, want %v", where, got, want)
+		}
+	}
+	if len(status.Relations) != 1 || status.Relations[0].Status.Since == nil {
+		t.Errorf("the relations are %+v", status.Relations)
+	}
+}
+
+// Lists of models say when the user last connected to them.
+func TestListsOfModelsSayWhenTheUserConnected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.admin() // connects to the model
+	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	for method, facade := range map[string]string{"ListModels": "ModelManager", "AllModels": "Controller"} {
+		version := map[string]int{"ModelManager": 9, "Controller": 12}[facade]
+		var list params.UserModelList
+		w.ok(c.do(facade, version, method, params.Entity{Tag: params.TagOf(entity.UserTag(statetest.Admin))}, &list))
+		if len(list.UserModels) != 2 {
+			t.Errorf("%s: %v", method, list)
+		}
+		for _, m := range list.UserModels {
+			if connected := m.LastConnection != nil; connected != (m.UUID == w.st.UUID()) {
+				t.Errorf("%s: the last connection to %s is %v", method, m.Name, m.LastConnection)
+			}
+		}
+	}
+}
+
+// A controller that can have no others describes itself; our own client shows no list of one.
+func TestTheOnlyControllerDescribesItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.API = func() ([]string, string) { return []string{"a:1", "b:2"}, "CA" } })
+	var details params.ControllerDetailsResults
+	w.ok(w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "").do("HighAvailability", 2, "ControllerDetails", nil, &details))
+	if len(details.Results) != 1 || details.Results[0].Machine != "0" || !slices.Equal(details.Results[0].Addresses, []string{"a:1", "b:2"}) {
+		t.Errorf("it says %+v", details)
+	}
+	if nodes, _, err := w.dial(w.adminInfo("")).ControllerNodes(t.Context()); len(nodes) > 0 || err != nil {
+		t.Errorf("our client lists %v, %v", nodes, err)
+	}
+}
