@@ -157,6 +157,7 @@ var mayCall = map[string]string{
 	"Cloud.AddCredentials":                    "admin",
 	"Cloud.Cloud":                             "admin",
 	"Cloud.Clouds":                            "admin",
+	"Cloud.ModelConfigSchema":                 "admin",
 	"Cloud.CredentialContents":                "admin",
 	"Cloud.RevokeCredentialsCheckModels":      "admin",
 	"Cloud.UpdateCredentialsCheckModels":      "admin",

@@ -133,6 +133,7 @@ var forUsers = map[string]string{
 	"Cloud.AddCredentials":                    "superuser change",
 	"Cloud.Cloud":                             "login -",
 	"Cloud.Clouds":                            "login -",
+	"Cloud.ModelConfigSchema":                 "login -",
 	"Cloud.CredentialContents":                "login -",
 	"Cloud.RevokeCredentialsCheckModels":      "superuser change",
 	"Cloud.UpdateCredentialsCheckModels":      "superuser change",

@@ -7,6 +7,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -66,5 +67,30 @@ func TestTheOnlyControllerDescribesItself(t *testing.T) {
 	}
 	if nodes, _, err := w.dial(w.adminInfo("")).ControllerNodes(t.Context()); len(nodes) > 0 || err != nil {
 		t.Errorf("our client lists %v, %v", nodes, err)
+	}
+}
+
+// Clients that set up models ask what can be set, and get every setting with its values. What can't be changed says so.
+func TestModelConfigSchema(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	for _, kind := range []string{"", w.controller.Cloud()} {
+		var got params.ModelConfigSchemaResult
+		w.ok(c.do("Cloud", 8, "ModelConfigSchema", params.ModelConfigSchemaArgs{ProviderType: kind}, &got))
+		for _, s := range modelconfig.Settings {
+			if f := got.Schema[s.Key]; f.Description != s.Doc || f.Immutable != s.Fixed || !slices.Equal(f.Values, s.Values) {
+				t.Errorf("%s is %+v", s.Key, f)
+			}
+		}
+		if got.Schema["automatically-retry-hooks"].Type != "bool" || got.Schema["update-status-hook-interval"].Type != "string" ||
+			!got.Schema["name"].Mandatory || len(got.Schema) != len(modelconfig.Settings)+4 {
+			t.Errorf("the settings are %+v", got.Schema)
+		}
+	}
+	var other params.ModelConfigSchemaResult
+	w.ok(c.do("Cloud", 7, "ModelConfigSchema", params.ModelConfigSchemaArgs{ProviderType: "ec2"}, &other))
+	if other.Error == nil || other.Error.Code != "not found" || other.Schema != nil {
+		t.Errorf("of another cloud: %+v", other)
 	}
 }

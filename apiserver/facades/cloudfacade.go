@@ -143,6 +143,16 @@ func cloudCloud(_ context.Context, c *Caller, p params.CloudTags) (params.CloudR
 		})}, nil
 }
 
+// cloudModelConfigSchema describes what can be set of models on the controller's cloud.
+func cloudModelConfigSchema(_ context.Context, c *Caller, p params.ModelConfigSchemaArgs) (params.ModelConfigSchemaResult, error) {
+	if p.ProviderType != "" && p.ProviderType != c.Controller.Cloud() {
+		err := entity.WithHint(entity.Errorf(entity.NotFound, "no models on a cloud of type %q", p.ProviderType),
+			"All models of this controller are on its cloud, of type %s", c.Controller.Cloud())
+		return params.ModelConfigSchemaResult{Error: c.wireError("ModelConfigSchema", err)}, nil
+	}
+	return params.ModelConfigSchemaResult{Schema: params.ModelConfigSchema()}, nil
+}
+
 // cloudUserCredentials returns the tags of the credentials that users can use for models.
 func cloudUserCredentials(ctx context.Context, c *Caller, p params.UserClouds) (params.StringsResults, error) {
 	return params.StringsResults{Results: each(c, "UserCredentials", p.UserClouds,

@@ -133,6 +133,7 @@ func userRoutes() []Route {
 		{"Cloud", 7, "Cloud", AtController, Reader, Reads, nil, Do(cloudCloud)},
 		{"Cloud", 7, "Clouds", AtController, Reader, Reads, nil, Do(cloudClouds)},
 		{"Cloud", 7, "CredentialContents", AtController, Reader, Reads, nil, Do(cloudCredentialContents)},
+		{"Cloud", 7, "ModelConfigSchema", AtController, Reader, Reads, nil, Do(cloudModelConfigSchema)},
 		{"Cloud", 7, "RevokeCredentialsCheckModels", AtController, Admin, Changes, nil, Do(cloudRevokeCredentials)},
 		{"Cloud", 7, "UpdateCredentialsCheckModels", AtController, Admin, Changes, nil, Do(cloudUpdateCredentials)},
 		{"Cloud", 7, "UserCredentials", AtController, Reader, Reads, nil, Do(cloudUserCredentials)},

@@ -68,6 +68,44 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// A ModelConfigSchemaArgs is the parameter of Cloud 8 ModelConfigSchema: a kind of cloud, "" for the controller's.
+type ModelConfigSchemaArgs struct {
+	ProviderType string `json:"provider-type"`
+}
+
+// A ModelConfigSchemaResult is what can be set of models on a cloud, by key, or an error.
+type ModelConfigSchemaResult struct {
+	Schema map[string]ModelConfigSchemaField `json:"schema,omitempty"`
+	Error  *Error                            `json:"error,omitempty"`
+}
+
+// A ModelConfigSchemaField describes a setting.
+type ModelConfigSchemaField struct {
+	Description string   `json:"description"`
+	Type        string   `json:"type"` // "bool" or "string"
+	Group       string   `json:"group,omitempty"`
+	Mandatory   bool     `json:"mandatory,omitempty"` // a new model needs it
+	Immutable   bool     `json:"immutable,omitempty"` // it can be set for a new model only
+	Values      []string `json:"values,omitempty"`    // the valid ones, if only these are valid
+}
+
+// ModelConfigSchema returns the fields of all settings, and of the names of a model that clients look for among them.
+func ModelConfigSchema() map[string]ModelConfigSchemaField {
+	fields := map[string]ModelConfigSchemaField{
+		"name": {Description: "the name of the model", Type: "string", Group: "juju", Mandatory: true, Immutable: true},
+		"uuid": {Description: "the UUID of the model, which the controller chooses", Type: "string", Group: "juju", Immutable: true},
+		"type": {Description: "the kind of the model's cloud", Type: "string", Group: "juju", Immutable: true},
+	}
+	for _, s := range modelconfig.Shown {
+		f := ModelConfigSchemaField{Description: s.Doc, Type: "string", Group: "environ", Immutable: s.Fixed, Values: s.Values}
+		if s.Type == "bool" {
+			f.Type = s.Type
+		}
+		fields[s.Key] = f
+	}
+	return fields
+}
+
 // A ModelSequencesResult has the next number of each sequence of a model.
 type ModelSequencesResult struct {
 	Sequences map[string]int `json:"sequences"`
