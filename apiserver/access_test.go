@@ -118,6 +118,7 @@ var mayCall = map[string]string{
 	"Status.WatchStatus":                      "admin",
 	"KeyManager.AddKeys":                      "admin",
 	"KeyManager.DeleteKeys":                   "admin",
+	"KeyManager.ImportKeys":                   "admin",
 	"KeyManager.ListKeys":                     "admin",
 	"SSHClient.AllAddresses":                  "admin",
 	"SSHClient.PrivateAddress":                "admin",
@@ -188,6 +189,7 @@ var mayCall = map[string]string{
 	"ModelManager.ModelDefaultsForClouds":     "admin",
 	"ModelManager.SetModelDefaults":           "admin",
 	"ModelManager.UnsetModelDefaults":         "admin",
+	"Controller.CloudSpec":                    "admin",
 	"Controller.ConfigSet":                    "admin",
 	"Controller.ControllerConfig":             "admin",
 	"ModelManager.ModelInfo":                  "admin",
@@ -437,11 +439,12 @@ func TestAccessToMethods(t *testing.T) {
 func TestAccessToEndpoints(t *testing.T) {
 	t.Parallel()
 	mayUse := map[string]string{
-		"POST /charms": "admin",
-		"GET /charms":  "admin u0",
-		"GET /log":     "admin manager",
-		"POST /tools":  "", // only at the controller's own model
-		"GET /backups": "", // as well
+		"POST /charms":         "admin",
+		"GET /charms":          "admin u0",
+		"PUT /charms/{object}": "admin",
+		"GET /log":             "admin manager",
+		"POST /tools":          "", // only at the controller's own model
+		"GET /backups":         "", // as well
 		"GET /applications/{service}/resources/{resource}": "admin",
 		"PUT /applications/{service}/resources/{resource}": "admin",
 		"GET /units/{unit}/resources/{resource}":           "u0",

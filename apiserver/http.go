@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
@@ -58,6 +59,7 @@ func (s *Server) mux() http.Handler {
 		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
 			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
 	}
+	mux.HandleFunc("PUT /{model}"+facades.CharmObjectPath, s.serveCharmObject)
 	mux.HandleFunc("GET "+BinariesPath+"{sha256}", s.serveBinaries)
 	if s.config.Dashboard != nil {
 		mux.Handle("/", s.config.Dashboard)
@@ -70,6 +72,21 @@ func (s *Server) mux() http.Handler {
 		defer s.active.Done()
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// serveCharmObject serves an upload of Juju's Go client, below /model-UUID.
+func (s *Server) serveCharmObject(w http.ResponseWriter, r *http.Request) {
+	uuid, ok := strings.CutPrefix(r.PathValue("model"), "model-")
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	r.SetPathValue("uuid", uuid)
+	for _, e := range endpoints() {
+		if e.method == http.MethodPut && e.path == facades.CharmObjectPath {
+			s.serveEndpoint(e, w, r)
+		}
+	}
 }
 
 // serveEndpoint authenticates and authorises a request, and calls the endpoint. If that fails before anything is

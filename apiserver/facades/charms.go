@@ -2,7 +2,11 @@ package facades
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"net/http"
+	"strings"
 
 	"juju/apiserver/params"
 	"juju/charm"
@@ -86,6 +90,61 @@ func serveCharm(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	defer archive.Close()
 	w.Header().Set("Content-Type", "application/zip")
 	return v.Send(archive, sum, "charm "+url)
+}
+
+// CharmObjectPath is where Juju's Go client uploads a charm: {object} is its name and the first seven digits of the archive's
+// SHA-256, NAME-HASH.
+const CharmObjectPath = "/charms/{object}"
+
+// serveCharmPut receives the archive of a charm whose URL, in a header, says for which series it is. The revision there is the
+// client's wish: the reply has the URL that is assigned to it, also in the header.
+func serveCharmPut(v *Visitor, w http.ResponseWriter, r *http.Request) error {
+	name, hash, ok := cutLast(r.PathValue("object"), "-")
+	if !ok || len(hash) != 7 {
+		return entity.Errorf(entity.Invalid, "%q is not a charm's name and the first 7 digits of its SHA-256: NAME-HASH", r.PathValue("object"))
+	}
+	text := r.Header.Get(params.CharmURLHeader)
+	if text == "" {
+		return entity.Errorf(entity.Invalid, "header %s: expected the charm's URL", params.CharmURLHeader)
+	}
+	if err := noHub(text); err != nil {
+		return err
+	}
+	u, err := charm.ParseURL(text)
+	if err == nil && u.Name != name {
+		err = entity.Errorf(entity.Invalid, "charm %q is uploaded as %q", u.Name, name)
+	}
+	if err != nil {
+		return err
+	}
+	file, done, err := v.Receive(v.Limits.Charm, "charm archive")
+	if err != nil {
+		return err
+	}
+	defer done()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got[:len(hash)] != hash {
+		return entity.Errorf(entity.Invalid, "the charm archive has the SHA-256 %s, and not %s…: it has changed on its way", got, hash)
+	}
+	url, err := v.Model.Charms().Add(r.Context(), file.Name(), u.Series)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(params.CharmURLHeader, url)
+	v.Reply(params.CharmsResponse{CharmURL: url})
+	return nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }
 
 // serveCharmUpload receives the archive of a charm and returns the URL assigned to it. The archive is checked on disk,

@@ -68,6 +68,30 @@ func auditLogList(ctx context.Context, c *Caller, p params.AuditQuery) (params.A
 	return params.AuditEntries{Entries: entries}, err
 }
 
+// fullConfig returns a model's settings with what clients of Juju look for among them.
+func (c *Caller) fullConfig(row controller.ModelRow, config modelconfig.Config) map[string]any {
+	all := map[string]any{"name": row.Name, "uuid": row.UUID, "type": c.Controller.Cloud(), modelconfig.AgentVersion.Key: entity.JujuVersion}
+	for _, s := range modelconfig.Settings {
+		if v, ok := config[s.Key]; ok {
+			all[s.Key] = s.Plain(v.Value)
+		}
+	}
+	return all
+}
+
+// controllerCloudSpec returns how models use the cloud, with its credential. Only superusers may see that.
+func controllerCloudSpec(_ context.Context, c *Caller, p params.Entities) (params.CloudSpecResults, error) {
+	return params.CloudSpecResults{Results: each(c, "CloudSpec", p.Entities,
+		func(e *params.Error) params.CloudSpecResult { return params.CloudSpecResult{Error: e} },
+		func(e params.Entity) (params.CloudSpecResult, error) {
+			if err := isKind(e.Tag, entity.KindModel); err != nil {
+				return params.CloudSpecResult{}, err
+			}
+			spec, err := c.specOf(e.Tag.ID)
+			return params.CloudSpecResult{Result: &spec}, err
+		})}, nil
+}
+
 // controllerHostedConfigs returns the settings of all models but the controller's, with all that is needed to use their cloud.
 // Only superusers may see that.
 func controllerHostedConfigs(ctx context.Context, c *Caller, _ None) (params.HostedModelConfigsResults, error) {
@@ -85,7 +109,7 @@ func controllerHostedConfigs(ctx context.Context, c *Caller, _ None) (params.Hos
 		if err == nil {
 			var config modelconfig.Config
 			config, err = st.Settings().Config(ctx)
-			m.Config = config.Values()
+			m.Config = c.fullConfig(row, config)
 		}
 		if err == nil {
 			var spec entity.CloudSpec

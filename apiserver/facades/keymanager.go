@@ -54,6 +54,15 @@ func keyManagerAddKeys(ctx context.Context, c *Caller, p params.ModifyUserSSHKey
 	}), nil
 }
 
+// keyManagerImportKeys refuses: the keys would have to be fetched from the internet.
+func keyManagerImportKeys(_ context.Context, c *Caller, p params.ModifyUserSSHKeys) (params.ErrorResults, error) {
+	return outcomes(c, "ImportKeys", p.Keys, func(id string) error {
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"cannot import the SSH keys of %q: the controller fetches nothing from the internet", id),
+			"Fetch them, and add each: juju add-ssh-key \"$(curl -fsS https://github.com/USER.keys)\"")
+	}), nil
+}
+
 func keyManagerDeleteKeys(ctx context.Context, c *Caller, p params.ModifyUserSSHKeys) (params.ErrorResults, error) {
 	return outcomes(c, "DeleteKeys", p.Keys, func(id string) error {
 		return c.Model.Settings().EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {

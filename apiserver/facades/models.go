@@ -210,12 +210,33 @@ func modelManagerModelStatus(ctx context.Context, c *Caller, p params.Entities) 
 			if err != nil {
 				return params.ModelStatus{}, err
 			}
+			storage, err := storageOfModel(ctx, c, row)
+			if err != nil {
+				return params.ModelStatus{}, err
+			}
+			var applications []params.ModelApplication
+			for _, s := range status.Services {
+				applications = append(applications, params.ModelApplication{Name: s.Name})
+			}
 			return params.ModelStatus{
+				Applications: applications, Filesystems: params.ModelFilesystems(storage),
 				ModelTag: e.Tag, Life: info.Life, Type: info.Type, OwnerTag: params.TagOf(info.OwnerTag),
 				HostedMachineCount: len(info.Machines), ApplicationCount: len(status.Services), UnitCount: len(status.AllUnits()),
 				Machines: info.Machines,
 			}, nil
 		})}, nil
+}
+
+// storageOfModel returns the storage of a model. A model that is being removed has none.
+func storageOfModel(ctx context.Context, c *Caller, row controller.ModelRow) ([]entity.StorageStatus, error) {
+	if row.IsRemoving() {
+		return nil, nil
+	}
+	st, err := c.Controller.Model(ctx, row.UUID)
+	if err != nil {
+		return nil, err
+	}
+	return st.StorageStatus(ctx)
 }
 
 // statusWatchModel sends an event when the result of ModelInfo may have changed, or the model may have been removed.

@@ -72,6 +72,7 @@ func userRoutes() []Route {
 		{"Status", 1, "WatchStatus", AtModel, Reader, Reads, nil, Watch(statusWatch)},
 		{"KeyManager", 1, "AddKeys", AtModel, Admin, Changes, nil, Do(keyManagerAddKeys)},
 		{"KeyManager", 1, "DeleteKeys", AtModel, Admin, Removes, nil, Do(keyManagerDeleteKeys)},
+		{"KeyManager", 1, "ImportKeys", AtModel, Admin, Changes, nil, Do(keyManagerImportKeys)},
 		{"KeyManager", 1, "ListKeys", AtModel, Reader, Reads, nil, Do(keyManagerListKeys)},
 		{"SSHClient", 4, "AllAddresses", AtModel, Reader, Reads, nil, Do(sshClientAllAddresses)},
 		{"SSHClient", 4, "PrivateAddress", AtModel, Reader, Reads, nil, Do(sshClientAddress)},
@@ -139,6 +140,7 @@ func userRoutes() []Route {
 		{"Cloud", 7, "UserCredentials", AtController, Reader, Reads, nil, Do(cloudUserCredentials)},
 		{"Controller", 12, "AllModels", AtController, Admin, Reads, nil, Do(controllerAllModels)},
 		{"Controller", 12, "ControllerAPIInfoForModels", AtController, Reader, Reads, nil, Do(controllerAPIInfo)},
+		{"Controller", 12, "CloudSpec", AtController, Admin, Reads, nil, Do(controllerCloudSpec)},
 		{"Controller", 12, "ConfigSet", AtController, Admin, Changes, nil, Act(controllerConfigSet)},
 		{"Controller", 12, "ControllerConfig", AtController, Reader, Reads, nil, Do(controllerConfig)},
 		{"Controller", 12, "ControllerVersion", AtController, Reader, Reads, nil, Do(controllerVersion)},
@@ -189,6 +191,7 @@ func userRoutes() []Route {
 func Endpoints() []Endpoint {
 	return []Endpoint{
 		{"POST", "/charms", Writer, Changes, serveCharmUpload},
+		{"PUT", CharmObjectPath, Writer, Changes, serveCharmPut},
 		// A unit's agent may download any charm of its model: the charm that it needs may change during the download,
 		// and charms are no secret within their model.
 		{"GET", "/charms", Reader | UnitAgent, Reads, serveCharm},

@@ -95,6 +95,9 @@ type CharmsResponse struct {
 // SHA256Header is the HTTP header with the SHA-256 of a downloaded archive, in hex.
 const SHA256Header = "X-Juju-Sha256"
 
+// CharmURLHeader is the HTTP header with a charm's URL, in an upload of Juju's Go client and in the response.
+const CharmURLHeader = "Juju-Curl"
+
 // ProgressHeader is the header of an informational response, status 102, with the number of bytes that are ready.
 const ProgressHeader = "X-Juju-Progress"
 

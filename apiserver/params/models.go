@@ -2,6 +2,7 @@ package params
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"juju/state/entity"
@@ -96,8 +97,34 @@ type ModelStatus struct {
 	ApplicationCount   int                   `json:"application-count"`
 	UnitCount          int                   `json:"unit-count"`
 	OwnerTag           Tag                   `json:"owner-tag"`
+	Applications       []ModelApplication    `json:"applications,omitempty"`
 	Machines           []entity.ModelMachine `json:"model-machines,omitempty"`
+	Volumes            []struct{}            `json:"model-volumes,omitempty"` // none: storage here is filesystems
+	Filesystems        []ModelFilesystem     `json:"model-filesystems,omitempty"`
 	Error              *Error                `json:"error,omitempty"`
+}
+
+// A ModelApplication is a service in a ModelStatus.
+type ModelApplication struct {
+	Name string `json:"name"`
+}
+
+// A ModelFilesystem is a filesystem in a ModelStatus.
+type ModelFilesystem struct {
+	ID         string `json:"id"` // the number of its storage instance
+	ProviderID string `json:"provider-id,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Message    string `json:"message,omitempty"`
+	Detachable bool   `json:"detachable,omitempty"` // it outlives its unit
+}
+
+// ModelFilesystems returns the filesystems of storage instances.
+func ModelFilesystems(all []entity.StorageStatus) (list []ModelFilesystem) {
+	for _, s := range all {
+		_, number, _ := strings.Cut(s.ID, "/")
+		list = append(list, ModelFilesystem{number, s.Filesystem, string(s.Status.Status), s.Status.Message, s.Persistent})
+	}
+	return list
 }
 
 // A DestroyModelsParams is the parameter of DestroyModels.
@@ -212,9 +239,20 @@ type HostedModelConfigsResults struct {
 type HostedModelConfig struct {
 	Name      string            `json:"name"`
 	Owner     Tag               `json:"owner"`
-	Config    map[string]string `json:"config,omitempty"`
+	Config    map[string]any    `json:"config,omitempty"` // with name, uuid, type and agent-version; a boolean setting is a bool
 	CloudSpec *entity.CloudSpec `json:"cloud-spec,omitempty"`
 	Error     *Error            `json:"error,omitempty"`
+}
+
+// A CloudSpecResults is the result of Controller 12 CloudSpec, in the order of the request.
+type CloudSpecResults struct {
+	Results []CloudSpecResult `json:"results"`
+}
+
+// A CloudSpecResult is how a model uses its cloud, or an error.
+type CloudSpecResult struct {
+	Result *entity.CloudSpec `json:"result,omitempty"`
+	Error  *Error            `json:"error,omitempty"`
 }
 
 // A StringResults is in the order of the request.
