@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -20,9 +21,13 @@ func TestWhatClientsAskOfServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.API = func() ([]string, string) { return []string{"a:1", "b:2"}, "CA" } }).populate()
 	c := w.admin()
+	archive, sum, err := w.st.Charms().Archive(t.Context(), w.charms["mysql"])
+	w.ok(err)
+	w.ok(archive.Close())
 	var origin params.CharmURLOriginResult
 	w.ok(c.do("Application", 19, "GetCharmURLOrigin", params.ApplicationGet{ApplicationName: "mysql"}, &origin))
 	if o := origin.Origin; origin.URL != w.charms["mysql"] || o.Source != "local" || o.Type != "charm" || *o.Revision != 0 ||
+		o.Hash != sum || o.Architecture != runtime.GOARCH ||
 		*o.Base != entity.BaseOf("jammy") || origin.Error != nil {
 		t.Errorf("the origin is %+v", origin)
 	}

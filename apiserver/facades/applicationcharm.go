@@ -3,6 +3,7 @@ package facades
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -117,7 +118,8 @@ func (c *Caller) watchRollout(ctx context.Context, service entity.Tag) (<-chan s
 	return c.Presence.Watch(ctx, c.Model.UUID(), changes), nil
 }
 
-// applicationCharmOrigin returns the URL of a service's charm, and where the charm came from.
+// applicationCharmOrigin returns the URL of a service's charm, and where the charm came from. Its architecture is that of all
+// machines, which run the controller's programs. An id, a channel and an instance key are a hub's.
 func applicationCharmOrigin(ctx context.Context, c *Caller, p params.ApplicationGet) (params.CharmURLOriginResult, error) {
 	svc, err := c.Model.Service(ctx, p.ApplicationName)
 	if err != nil {
@@ -127,9 +129,14 @@ func applicationCharmOrigin(ctx context.Context, c *Caller, p params.Application
 	if err != nil {
 		return params.CharmURLOriginResult{}, err
 	}
+	archive, sum, err := c.Model.Charms().Archive(ctx, svc.CharmURL())
+	if err != nil {
+		return params.CharmURLOriginResult{}, err
+	}
+	_ = archive.Close() // only its hash is of interest
 	base := entity.BaseOf(svc.Series())
 	return params.CharmURLOriginResult{URL: svc.CharmURL(), Origin: params.CharmOrigin{
-		Source: "local", Type: "charm", Revision: &url.Revision, Base: &base}}, nil
+		Source: "local", Type: "charm", Hash: sum, Revision: &url.Revision, Architecture: runtime.GOARCH, Base: &base}}, nil
 }
 
 // applicationCharmRelations lists the endpoints of a service: those of its charm, and the one that every service has.

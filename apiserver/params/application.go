@@ -62,8 +62,9 @@ type CheckDeployResult struct {
 // A CharmOrigin is where a charm came from.
 type CharmOrigin struct {
 	ID           string       `json:"id"`
-	Source       string       `json:"source"` // "local"; hubs are rejected
-	Type         string       `json:"type"`   // "charm"
+	Source       string       `json:"source"`         // "local"; hubs are rejected
+	Type         string       `json:"type"`           // "charm"
+	Hash         string       `json:"hash,omitempty"` // SHA-256 of the archive, in hex
 	Risk         string       `json:"risk,omitempty"`
 	Revision     *int         `json:"revision,omitempty"`
 	Track        string       `json:"track,omitempty"`
