@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -159,4 +160,25 @@ func TestPlansOfSeveralChanges(t *testing.T) {
 	}
 	late.OnlyIfUnchanged(now.Planned().Token)
 	w.ok(late.CheckUnchanged(ctx))
+}
+
+// A plan has a charm with those actions that the charm has programs for.
+func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.server.backend.Plans = rehearsed{w}
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	archive, err := os.Open(statetest.CharmArchive(t, "{name: red, summary: s, description: d}",
+		"actions.yaml", "go: {}\nstay: {}\n", "actions/go", "#!/bin/sh\n"))
+	w.ok(err)
+	defer archive.Close()
+	url, err := dry.UploadCharm(t.Context(), archive, "jammy")
+	w.ok(err)
+	if _, err = dry.Deploy(t.Context(), client.DeployArgs{Service: "red", CharmURL: url}); !errors.Is(err, client.ErrPlanned) {
+		t.Fatal(err)
+	}
+	if all := fmt.Sprint(dry.Planned().Warnings); strings.Contains(all, `"go"`) || !strings.Contains(all, `"stay"`) {
+		t.Errorf("the plan warns: %s", all)
+	}
 }

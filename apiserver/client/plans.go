@@ -133,7 +133,7 @@ func (p *planning) upload(archive io.Reader, series string) (url string, err err
 	return call.CharmURL, nil
 }
 
-// described returns a charm's archive with those files only that say what the charm is, and which hooks it has.
+// described returns a charm's archive with those files only that say what the charm is, and which hooks and actions it has.
 func described(data []byte) ([]byte, error) {
 	from, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -144,7 +144,7 @@ func described(data []byte) ([]byte, error) {
 	for _, f := range from.File {
 		name := path.Clean(f.Name)
 		full := slices.Contains([]string{"metadata.yaml", "config.yaml", "actions.yaml", "revision"}, name)
-		if !full && name != "dispatch" && path.Dir(name) != "hooks" || f.Mode().IsDir() {
+		if !full && name != "dispatch" && path.Dir(name) != "hooks" && path.Dir(name) != "actions" || f.Mode().IsDir() {
 			continue
 		}
 		if !full {
