@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -180,5 +181,25 @@ func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
 	}
 	if all := fmt.Sprint(dry.Planned().Warnings); strings.Contains(all, `"go"`) || !strings.Contains(all, `"stay"`) {
 		t.Errorf("the plan warns: %s", all)
+	}
+}
+
+// A client that only plans reads what it needs.
+func TestAPlanningClientReads(t *testing.T) {
+	t.Parallel()
+	for _, r := range facades.Routes() {
+		if r.At&facades.AtModel == 0 || !r.ForUsers() {
+			continue
+		}
+		reads := r.Effect == facades.Reads || r.Effect == facades.Checks
+		if got := params.IsRead(r.Facade, r.Method); got != reads {
+			t.Errorf("%s.%s reads: %v, want %v", r.Facade, r.Method, got, reads)
+		}
+	}
+	w := newWorld(t).populate()
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	if _, err := dry.Leader(t.Context(), "mysql"); errors.Is(err, entity.NotSupported) {
+		t.Error(err)
 	}
 }

@@ -138,7 +138,7 @@ func (c *Conn) ControllerAccess() string {
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
 
 func (c *Conn) login(ctx context.Context) error {
-	err := c.call(ctx, "Admin", 3, "Login", params.LoginRequest{
+	err := c.callNow(ctx, "Admin", 3, "Login", params.LoginRequest{
 		AuthTag: params.TagOf(c.dialer.info.Tag), Credentials: c.dialer.info.Password, Nonce: c.dialer.info.Nonce,
 		ClientVersion: c.dialer.info.Binaries.Version, SHA256: c.dialer.info.Binaries.SHA256, Commit: c.dialer.info.Binaries.Commit,
 	}, &c.hello)

@@ -68,15 +68,10 @@ func (c *Conn) Planned() *entity.Plan { return c.planning.made }
 // it is not.
 func (c *Conn) OnlyIfUnchanged(token string) { c.planning.token = token }
 
-// harmless are the requests that change nothing, and that commands make which can plan.
-var harmless = []string{"Admin.Login", "Annotations.Get", "Application.CheckDeploy", "Application.Get", "Application.GetConstraints",
-	"ApplicationOffers.CheckUsers", "ApplicationOffers.FindApplicationOffers", "ApplicationOffers.GetConsumeDetails",
-	"Charms.CharmInfo", "Client.FullStatus", "Plans.DryRun", "Resources.ListResources", "Storage.ListStorageDetails"}
-
 // planned makes a request as the connection's changes are made.
 func (p *planning) planned(ctx context.Context, c *Conn, facade string, version int, method string, args, result any) error {
 	if !params.IsPlannable(facade, method) {
-		if p.only && !slices.Contains(harmless, facade+"."+method) {
+		if p.only && !params.IsRead(facade, method) {
 			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot plan all of this command"),
 				"It needs %s.%s, which --dry-run does not cover.", facade, method)
 		}

@@ -21,6 +21,35 @@ var plannable = map[string][]string{
 // IsPlannable reports whether the changes of a method can be planned.
 func IsPlannable(facade, method string) bool { return slices.Contains(plannable[facade], method) }
 
+// readers are the methods for users of a model that change nothing, by facade.
+var readers = map[string][]string{
+	"Action":            {"Actions", "ApplicationsCharmsActions", "FindActionTagsByPrefix", "ListOperations", "Operations", "WatchActionsProgress"},
+	"Annotations":       {"Get"},
+	"Application":       {"ApplicationsInfo", "CharmConfig", "CharmRelations", "CheckDeploy", "Get", "GetCharmURLOrigin", "GetConstraints", "Leader", "UnitsInfo"},
+	"ApplicationOffers": {"ApplicationOffers", "CheckUsers", "FindApplicationOffers", "GetConsumeDetails", "ListApplicationOffers"},
+	"Backups":           {"Create"},
+	"Block":             {"List"},
+	"Bundle":            {"ExportBundle", "GetChangesMapArgs"},
+	"Charms":            {"CharmInfo"},
+	"Client":            {"FullStatus", "StatusHistory", "WatchAll"},
+	"Explain":           {"Explain"},
+	"KeyManager":        {"ListKeys"},
+	"MetricsDebug":      {"GetMetrics"},
+	"ModelConfig":       {"GetModelConstraints", "ModelGet", "Sequences"},
+	"Plans":             {"DryRun"},
+	"Resources":         {"ListPendingResources", "ListResources"},
+	"SSHClient":         {"AllAddresses", "PrivateAddress", "Proxy", "PublicAddress", "PublicKeys"},
+	"SecretBackends":    {"ListSecretBackends"},
+	"Secrets":           {"ListSecrets"},
+	"Spaces":            {"ListSpaces", "ShowSpace"},
+	"Status":            {"WatchOperation", "WatchStatus"},
+	"Storage":           {"ListFilesystems", "ListPools", "ListStorageDetails", "ListVolumes", "StorageDetails"},
+	"Subnets":           {"AllZones", "ListSubnets", "SubnetsByCIDR"},
+}
+
+// IsRead reports whether a method for users of a model changes nothing.
+func IsRead(facade, method string) bool { return slices.Contains(readers[facade], method) }
+
 // A PlannedCall is a request that is not made as it is: it is only planned, or made only if the model is unchanged. A plan
 // without a method only checks the token, or adds the charm.
 type PlannedCall struct {
