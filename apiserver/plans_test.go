@@ -203,3 +203,63 @@ func TestAPlanningClientReads(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A plan needs no more of a resource's file than its sum: for a new service, for an upgrade, and for one that has it.
+func TestAPlanHasTheFilesOfResources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.server.backend.Plans = rehearsed{w} // the plans are made
+	url := statetest.Charm(t, w.st, `{name: site, summary: s, description: d, resources: {pages: {type: file, filename: p}}}`)
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	upload := func(text string) map[string]string {
+		t.Helper()
+		ids, err := dry.AddPendingResources(ctx, "site", url, "pages")
+		w.ok(err)
+		w.ok(dry.UploadResource(ctx, "site", "pages", ids["pages"], strings.NewReader(text)))
+		return ids
+	}
+	planned := func(err error, has string) {
+		t.Helper()
+		if !errors.Is(err, client.ErrPlanned) || len(dry.Planned().Refused) > 0 {
+			t.Fatalf("%v, the plan is %+v", err, dry.Planned())
+		}
+		svc, err := w.st.Service(ctx, "site")
+		w.ok(err)
+		r, err := svc.Resource(ctx, "pages")
+		w.ok(err)
+		if sum, err := entity.SHA256(strings.NewReader(has)); err != nil || r.File == nil || r.File.SHA256 != sum {
+			t.Errorf("the resource is %+v, want %s", r.File, has)
+		}
+	}
+	_, err := dry.Deploy(ctx, client.DeployArgs{Service: "site", CharmURL: url, Resources: upload("one")})
+	planned(err, "one")
+	_, err = dry.SetCharm(ctx, client.SetCharmArgs{Service: "site", CharmURL: url, Resources: upload("two")})
+	planned(err, "two")
+	planned(dry.UploadResource(ctx, "site", "pages", "", strings.NewReader("three")), "three")
+	token := dry.Planned().Token
+	if err := dry.UploadResource(ctx, "site", "logo", "", strings.NewReader("x")); err == nil || errors.Is(err, client.ErrPlanned) {
+		t.Errorf("a resource that the charm does not have: %v", err)
+	}
+
+	late := w.dial(w.adminInfo(w.st.UUID()))
+	late.OnlyIfUnchanged(token) // of the state before the last plan
+	if err := late.UploadResource(ctx, "site", "pages", "", strings.NewReader("four")); !errors.Is(err, entity.Moved) {
+		t.Errorf("an upload after a change: %v", err)
+	}
+	now, err := w.st.Transactions().Token(ctx)
+	w.ok(err)
+	made := w.dial(w.adminInfo(w.st.UUID()))
+	made.OnlyIfUnchanged(now)
+	w.ok(made.UploadResource(ctx, "site", "pages", "", strings.NewReader("four")))
+	made = w.dial(w.adminInfo(w.st.UUID()))
+	now, err = w.st.Transactions().Token(ctx)
+	w.ok(err)
+	made.OnlyIfUnchanged(now)
+	ids, err := made.AddPendingResources(ctx, "site", url, "pages")
+	w.ok(err)
+	w.ok(made.UploadResource(ctx, "site", "pages", ids["pages"], strings.NewReader("five")))
+	_, err = made.SetCharm(ctx, client.SetCharmArgs{Service: "site", CharmURL: url, Resources: ids})
+	w.ok(err)
+}

@@ -15,7 +15,7 @@ import (
 // series is "", the charm's own is used. The error is Invalid if the charm is not valid.
 func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
 	if c.planning.only {
-		return c.planning.upload(archive, series)
+		return c.planning.charm(archive, series)
 	}
 	query := url.Values{"schema": {"local"}}
 	if series != "" {

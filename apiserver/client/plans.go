@@ -26,6 +26,7 @@ type planning struct {
 	calls  []params.PlannedCall // those that are planned together: charms to add, and if keep is set, all changes
 	keep   bool
 	charms int // how many
+	upload int // the number of the next upload of a resource
 }
 
 // PlanOnly has the connection's first change only planned: its error is ErrPlanned, and Planned returns the plan. A change
@@ -89,6 +90,11 @@ func (p *planning) planned(ctx context.Context, c *Conn, facade string, version 
 		}
 		return err
 	}
+	return p.change(ctx, c, call)
+}
+
+// change plans a change, or keeps it.
+func (p *planning) change(ctx context.Context, c *Conn, call params.PlannedCall) error {
 	before := p.calls
 	p.calls = append(p.calls, call)
 	if p.keep {
@@ -113,8 +119,36 @@ func (p *planning) plan(ctx context.Context, c *Conn) error {
 	return ErrPlanned
 }
 
-// upload keeps what a plan needs of a charm instead of uploading it, and returns what stands for its URL.
-func (p *planning) upload(archive io.Reader, series string) (url string, err error) {
+// announce keeps the announcement of uploads, and returns what stands for their ids.
+func (p *planning) announce(args params.AddPendingResources) (ids []string, err error) {
+	call := params.PlannedCall{Facade: "Resources", Version: 3, Method: "AddPendingResources"}
+	for range args.Resources {
+		call.Uploads = append(call.Uploads, params.NewUpload(p.upload))
+		p.upload++
+	}
+	if call.Params, err = json.Marshal(args); err != nil {
+		return nil, fmt.Errorf("cannot write the announcement of resources: %w", err)
+	}
+	p.calls = append(p.calls, call)
+	return call.Uploads, nil
+}
+
+// resource keeps what a plan needs of a resource's file instead of uploading it. Without an id that is a change.
+func (p *planning) resource(ctx context.Context, c *Conn, service, name, id string, file io.Reader) error {
+	sum, err := entity.SHA256(file)
+	if err != nil {
+		return fmt.Errorf("cannot read resource %q: %w", name, err)
+	}
+	call := params.PlannedCall{Resource: &params.PlannedResource{Application: service, Name: name, Upload: id, SHA256: sum}}
+	if id == "" {
+		return p.change(ctx, c, call)
+	}
+	p.calls = append(p.calls, call)
+	return nil
+}
+
+// charm keeps what a plan needs of a charm instead of uploading it, and returns what stands for its URL.
+func (p *planning) charm(archive io.Reader, series string) (url string, err error) {
 	data, err := io.ReadAll(io.LimitReader(archive, entity.MaxCharm))
 	if err != nil {
 		return "", fmt.Errorf("cannot read the charm: %w", err)

@@ -49,7 +49,9 @@ func (c *Conn) AddPendingResources(ctx context.Context, service, charmURL string
 		args.Resources = append(args.Resources, params.CharmResource{Name: name, Type: "file", Origin: "upload"})
 	}
 	var result params.AddPendingResourcesResult
-	if err = c.call(ctx, "Resources", 3, "AddPendingResources", args, &result); err == nil {
+	if c.planning.only {
+		result.PendingIDs, err = c.planning.announce(args)
+	} else if err = c.call(ctx, "Resources", 3, "AddPendingResources", args, &result); err == nil {
 		err = params.FromError(result.Error)
 	}
 	if err == nil && len(result.PendingIDs) != len(names) {
@@ -85,9 +87,15 @@ func (c *Conn) ClearPendingResources(ctx context.Context, services []string, all
 // UploadResource uploads the file of a resource. id is from AddPendingResources, or "" for an existing service, whose
 // units then run upgrade-charm.
 func (c *Conn) UploadResource(ctx context.Context, service, name, id string, file io.Reader) error {
+	if c.planning.only {
+		return c.planning.resource(ctx, c, service, name, id, file)
+	}
 	query := url.Values{}
 	if id != "" {
 		query.Set("pendingid", id)
+	}
+	if c.planning.token != "" {
+		query.Set("if-unchanged", c.planning.token)
 	}
 	path := "/applications/" + url.PathEscape(service) + "/resources/" + url.PathEscape(name)
 	body, err := c.transfer(ctx, http.MethodPut, path, query, &sent{
@@ -100,6 +108,7 @@ func (c *Conn) UploadResource(ctx context.Context, service, name, id string, fil
 	if err := json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(&result); err != nil {
 		return entity.Errorf(entity.Unavailable, "cannot read the answer to an upload: %w", err)
 	}
+	c.planning.token = ""
 	return nil
 }
 

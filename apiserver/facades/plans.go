@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ func (t *Table) Guarded(r *Route, req *params.Request) (*Route, *params.Request)
 
 // plansDryRun plans a request, or several: it runs their methods on a copy of the model. Without any it checks the token.
 func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.Plan, error) {
-	if p.Method == "" && len(p.Charm)+len(p.Then) == 0 {
+	if p.Method == "" && len(p.Charm)+len(p.Then) == 0 && p.Resource == nil {
 		token, err := c.Model.Transactions().Token(ctx)
 		if err == nil && p.Token != "" {
 			_, err = c.Model.Transactions().IfUnchanged(ctx, p.Token)
@@ -61,10 +62,12 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 	calls := append([]params.PlannedCall{p}, p.Then...)
 	changes := 0
 	for _, call := range calls {
-		if len(call.Charm) > 0 && call.Method == "" {
+		if call.Method == "" && (len(call.Charm) > 0 || call.Resource != nil) {
 			continue
 		}
-		changes++
+		if len(call.Uploads) == 0 {
+			changes++
+		}
 		if _, err := c.planned(call); err != nil {
 			return entity.Plan{}, err
 		}
@@ -113,6 +116,11 @@ func (m *plannedCalls) call(ctx context.Context, p params.PlannedCall) error {
 		}
 		m.stands = append(m.stands, quoted(p.CharmURL), quoted(url))
 	}
+	if p.Resource != nil {
+		if err := m.upload(ctx, *p.Resource); err != nil {
+			return err
+		}
+	}
 	if p.Method == "" {
 		return nil
 	}
@@ -124,11 +132,45 @@ func (m *plannedCalls) call(ctx context.Context, p params.PlannedCall) error {
 	for _, e := range params.Failures(result) {
 		m.refused = append(m.refused, e.Message)
 	}
-	m.warnings = warningsOf(reflect.ValueOf(result), m.warnings)
+	for _, w := range warningsOf(reflect.ValueOf(result), nil) {
+		if !slices.Contains(m.warnings, w) {
+			m.warnings = append(m.warnings, w)
+		}
+	}
 	if err != nil {
 		return err
 	}
+	if uploads, ok := result.(params.AddPendingResourcesResult); ok {
+		for i, id := range uploads.PendingIDs[:min(len(uploads.PendingIDs), len(p.Uploads))] {
+			m.stands = append(m.stands, quoted(p.Uploads[i]), quoted(id))
+		}
+	}
 	return m.meet(ctx, p.Machines, result)
+}
+
+// upload stores the sum of a resource's file, and gives it to its service if that has it attached.
+func (m *plannedCalls) upload(ctx context.Context, p params.PlannedResource) error {
+	to := state.Upload{Service: p.Application, Resource: p.Name, User: m.Tag.ID, Known: entity.ResourceFile{SHA256: p.SHA256}}
+	if p.Upload != "" {
+		to.ID = strings.Trim(strings.NewReplacer(m.stands...).Replace(quoted(p.Upload)), `"`)
+		return m.Model.Resources().Store(ctx, to, nil)
+	}
+	if err := Changes.allowed(ctx, &m.Caller); err != nil {
+		return err
+	}
+	svc, err := m.Model.Service(ctx, p.Application)
+	if err != nil {
+		return err
+	}
+	ids, err := m.Model.Resources().AddPending(ctx, state.PendingResources{Service: p.Application, User: m.Tag.ID, Names: []string{p.Name}})
+	if err != nil {
+		return err
+	}
+	to.ID = ids[0]
+	if err := m.Model.Resources().Store(ctx, to, nil); err != nil {
+		return err
+	}
+	return svc.SetResources(ctx, map[string]string{p.Name: to.ID})
 }
 
 // meet notes which machines a call has added, or on which its units are.

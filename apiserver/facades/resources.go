@@ -125,6 +125,11 @@ func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 	}
 	defer done()
 	ctx, resources := r.Context(), v.Model.Resources()
+	if token := r.URL.Query().Get("if-unchanged"); token != "" {
+		if ctx, err = v.Model.Transactions().IfUnchanged(ctx, token); err != nil {
+			return err
+		}
+	}
 	to := state.Upload{Service: service, Resource: name, ID: id, User: v.Tag.ID, SHA384: r.Header.Get(params.SHA384Header)}
 	if id == "" {
 		ids, err := resources.AddPending(ctx, state.PendingResources{Service: service, User: v.Tag.ID, Names: []string{name}})

@@ -10,11 +10,12 @@ import (
 var plannable = map[string][]string{
 	"Annotations": {"Set"},
 	"Application": {"AddRelation", "AddUnits", "Consume", "Deploy", "DestroyApplication", "DestroyConsumedApplications", "DestroyRelation",
-		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "Unexpose", "UnsetApplicationsConfig"},
+		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "ResumeRollout", "RevertRollout", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "Unexpose", "UnsetApplicationsConfig"},
 	"ApplicationOffers": {"DestroyOffers", "ModifyOfferAccess", "Offer"},
 	"MachineManager":    {"AddMachines", "DestroyMachineWithParams"},
 	"ModelManager":      {"DestroyModels"},
 	"ModelConfig":       {"ModelSet", "ModelUnset", "SetModelConstraints"},
+	"Resources":         {"AddPendingResources"},
 	"Storage":           {"AddToUnit", "Attach", "DetachStorage", "Remove"},
 }
 
@@ -51,7 +52,7 @@ var readers = map[string][]string{
 func IsRead(facade, method string) bool { return slices.Contains(readers[facade], method) }
 
 // A PlannedCall is a request that is not made as it is: it is only planned, or made only if the model is unchanged. A plan
-// without a method only checks the token, or adds the charm.
+// without a method only checks the token, or adds the charm or the file.
 type PlannedCall struct {
 	Facade  string          `json:"facade"`
 	Version int             `json:"version"`
@@ -63,10 +64,22 @@ type PlannedCall struct {
 	Series   string `json:"series,omitempty"` // of the charm
 	CharmURL string `json:"charm-url,omitempty"`
 	Token    string `json:"token,omitempty"` // of the plan, to make the request
+	// Resource is a file that is uploaded then, for a plan only.
+	Resource *PlannedResource `json:"resource,omitempty"`
+	// Uploads stand for the ids of the uploads that the call announces, in the parameters of the next calls.
+	Uploads []string `json:"uploads,omitempty"`
 	// Machines stand for those that the call adds, or that the units which it adds are on, in the parameters of the next calls.
 	Machines []PlannedMachine `json:"machines,omitempty"`
 	// Then are the calls that are planned after this one, together with it. The first that fails is the last.
 	Then []PlannedCall `json:"then,omitempty"`
+}
+
+// A PlannedResource is the file of a resource, of which a plan needs no more than the sum.
+type PlannedResource struct {
+	Application string `json:"application"`
+	Name        string `json:"name"`
+	Upload      string `json:"upload,omitempty"` // what stands for its id; "" to attach the file to the service as it is
+	SHA256      string `json:"sha256"`           // in hex
 }
 
 // A PlannedMachine stands for a machine, or a container and its host.
@@ -77,6 +90,9 @@ type PlannedMachine struct {
 
 // NewCharm stands for the URL of one of the charms that a plan adds.
 func NewCharm(number int) string { return fmt.Sprintf("local:jammy/planned-charm-%d", number) }
+
+// NewUpload stands for the id of one of the uploads of resources that a plan announces.
+func NewUpload(number int) string { return fmt.Sprintf("planned-upload-%d", number) }
 
 // NewMachine stands for the id of one of the machines that a plan adds. All have the same length.
 func NewMachine(number int) string { return fmt.Sprintf("9%08d", number%1e8) }

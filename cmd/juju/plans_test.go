@@ -43,6 +43,14 @@ func TestDryRun(t *testing.T) {
 		"remove-offer web default.db --dry-run": "[RemoveOffers [admin/default.web admin/default.db]]",
 		"remove-saas db --dry-run":              "[RemoveRemotes [db]]",
 		"destroy-model default --dry-run":       "[DestroyModel default-uuid plain]",
+
+		// Several changes are planned together.
+		"add-machine -n 2 --dry-run":                               `[AddMachine "" "" "" AddMachine "" "" ""]`,
+		"config web a=b --reset c --dry-run":                       `[SetServiceConfig web map[a:b] "" ResetServiceConfig web [c]]`,
+		"model-config test-mode=true --reset http-proxy --dry-run": "[SetModelConfig map[test-mode:true] ResetModelConfig [http-proxy]]",
+		"add-relation web bob/shop.mysql --dry-run":                "[Consume bob/shop.mysql AddRelation [web mysql]]",
+		"upgrade-charm web --resume --dry-run":                     "[ResumeRollout web 0 0s]",
+		"upgrade-charm web --revert --dry-run":                     "[RevertRollout web 0 0s]",
 	} {
 		u.fake.calls = nil
 		u.types(strings.Fields(line)...)
@@ -58,22 +66,18 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("exit code %d, token %q", u.code, u.fake.token)
 	}
 	for line, want := range map[string]string{
-		"expose web --dry-run --if-unchanged beef":                     "--dry-run and --if-unchanged are mutually exclusive",
-		"add-unit web --dry-run --wait":                                "--dry-run changes nothing that --wait could wait for",
-		"expose web --format json":                                     "--format is only used with --dry-run",
-		"expose web --dry-run --format x":                              `unknown format "x"`,
-		"add-machine -n 2 --dry-run":                                   "--dry-run plans one machine: -n",
-		"add-machine ssh:x --dry-run":                                  "--dry-run does not plan what is done to a host: ssh:x",
-		"add-unit web -n 1001 --force --dry-run":                       "--dry-run plans at most 1000 units",
-		"deploy ./web -n 1001 --force --dry-run":                       "--dry-run plans at most 1000 units",
-		"config web a=b --reset c --dry-run":                           "--dry-run plans one change: settings or --reset",
-		"model-config test-mode=true --reset logging-config --dry-run": "--dry-run plans one change: settings or --reset",
-		"remove-offer web bob/shop.db --dry-run":                       "are for offers of one model, not of admin/default, bob/shop",
-		"resolved 1 --dry-run":                                         "--dry-run is for units",
-		"add-relation web bob/shop.mysql --dry-run":                    "--dry-run does not plan relations with another model: consume the offer first",
-		"disable-command all --dry-run":                                "unknown flag: --dry-run",
-		"run-action web/0 go --dry-run":                                "unknown flag: --dry-run",
-		"destroy-service web --if-unchanged= --dry-run=false":          "--if-unchanged needs the token of a plan",
+		"expose web --dry-run --if-unchanged beef":            "--dry-run and --if-unchanged are mutually exclusive",
+		"add-unit web --dry-run --wait":                       "--dry-run changes nothing that --wait could wait for",
+		"expose web --format json":                            "--format is only used with --dry-run",
+		"expose web --dry-run --format x":                     `unknown format "x"`,
+		"add-machine ssh:x --dry-run":                         "--dry-run does not plan what is done to a host: ssh:x",
+		"add-unit web -n 1001 --force --dry-run":              "--dry-run plans at most 1000 units",
+		"deploy ./web -n 1001 --force --dry-run":              "--dry-run plans at most 1000 units",
+		"remove-offer web bob/shop.db --dry-run":              "are for offers of one model, not of admin/default, bob/shop",
+		"resolved 1 --dry-run":                                "--dry-run is for units",
+		"disable-command all --dry-run":                       "unknown flag: --dry-run",
+		"run-action web/0 go --dry-run":                       "unknown flag: --dry-run",
+		"destroy-service web --if-unchanged= --dry-run=false": "--if-unchanged needs the token of a plan",
 	} {
 		u.fake.calls = nil
 		u.types(strings.Fields(line)...)

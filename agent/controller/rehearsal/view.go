@@ -23,9 +23,10 @@ type view struct {
 	storage   map[string]entity.StorageStatus
 	remotes   map[string]entity.RemoteStatus
 	offers    map[string]entity.OfferStatus
-	settings  map[string]map[string]any // by service
-	limits    map[string]string         // constraints, by service
-	models    map[string]modelView      // the only one, by its name
+	settings  map[string]map[string]any    // by service
+	limits    map[string]string            // constraints, by service
+	files     map[string]map[string]string // sums of resources' files, by service
+	models    map[string]modelView         // the only one, by its name
 }
 
 // A modelView has what users set of a model.
@@ -44,7 +45,7 @@ func look(ctx context.Context, st *state.State) (*view, error) {
 	v := &view{machines: map[string]entity.MachineStatus{}, services: map[string]entity.ServiceStatus{},
 		units: map[string]entity.UnitStatus{}, relations: map[string]entity.RelationStatus{},
 		storage: map[string]entity.StorageStatus{}, remotes: map[string]entity.RemoteStatus{},
-		offers: map[string]entity.OfferStatus{}, settings: map[string]map[string]any{}, limits: map[string]string{},
+		offers: map[string]entity.OfferStatus{}, settings: map[string]map[string]any{}, limits: map[string]string{}, files: map[string]map[string]string{},
 		models: map[string]modelView{status.Model.Name: {life: status.Model.Life}}}
 	if status.Model.Life == entity.Dead { // nothing keeps it
 		v.models = map[string]modelView{}
@@ -107,6 +108,11 @@ func lookCloser(ctx context.Context, st *state.State) (*view, error) {
 		} else if isSet {
 			v.settings[name][charm.Trust] = trusted
 		}
+		resources, err := svc.Resources(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v.files[name] = resources.Sums()
 		if svc.IsSubordinate() {
 			continue
 		}
@@ -164,24 +170,25 @@ func (v *view) ofService(was *view, a, b entity.ServiceStatus) (all []string) {
 	all = slices.Concat(change("life", a.Life, b.Life), change("charm", a.CharmURL, b.CharmURL),
 		change("exposed", a.Exposed, b.Exposed), ofExposure(a.Endpoints, b.Endpoints), change("min-units", a.MinUnits, b.MinUnits),
 		change("constraints", was.limits[a.Name], v.limits[a.Name]))
-	return append(all, set(was.settings[a.Name], v.settings[a.Name])...)
+	return slices.Concat(all, set("setting", was.settings[a.Name], v.settings[a.Name]),
+		set("resource", was.files[a.Name], v.files[a.Name]))
 }
 
 // since returns what has changed in a model.
 func (was modelView) since(is modelView) []string {
 	return slices.Concat(change("life", was.life, is.life), change("constraints", was.constraints, is.constraints),
-		set(was.settings, is.settings))
+		set("setting", was.settings, is.settings))
 }
 
-// set names the settings that differ, without their values: some are secret.
-func set[V any](before, now map[string]V) (all []string) {
+// set names the settings, or other values, that differ, without these: some are secret.
+func set[V any](what string, before, now map[string]V) (all []string) {
 	keys := maps.Clone(before)
 	maps.Copy(keys, now)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		old, isOld := before[key]
 		is, isNow := now[key]
 		if fmt.Sprint(old) != fmt.Sprint(is) || isOld != isNow {
-			all = append(all, "setting "+key)
+			all = append(all, what+" "+key)
 		}
 	}
 	return all

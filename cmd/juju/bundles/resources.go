@@ -76,9 +76,6 @@ func (p *bundlePlan) uploadResources(ctx context.Context, service, charmURL stri
 		return nil, err
 	}
 	defer files.Close()
-	if p.Planning() {
-		return nil, nil // the files make no difference to a plan
-	}
 	return files.Upload(ctx, p.Session, p.api, service, charmURL)
 }
 
@@ -88,8 +85,5 @@ func (p *bundlePlan) attachOne(ctx context.Context, c *bundlechanges.AttachResou
 		return err
 	}
 	defer files.Close()
-	if p.Planning() {
-		return nil
-	}
 	return charms.AttachResource(ctx, p.Session, p.api, c.Service, files)
 }

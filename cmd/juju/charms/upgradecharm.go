@@ -158,9 +158,6 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	if request.Storage, err = entity.ParseStorage(u.storage, true); err != nil {
 		return cli.Usage(err)
 	}
-	if u.Planning() && len(u.resources) > 0 {
-		return cli.Usagef("--dry-run does not plan uploads: --resource")
-	}
 	files, err := OpenResources(u.Session, u.resources)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,8 @@ type planFlags struct {
 	command     *cobra.Command // that was called
 }
 
-// PlanFlags adds --dry-run, --if-unchanged and --format to a command. It must make one change, in WithModel.
+// PlanFlags adds --dry-run, --if-unchanged and --format to a command. It must make one change, or several with
+// Together, in WithModel.
 func (s *Session) PlanFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	if f.Lookup("dry-run") == nil {
@@ -88,6 +90,28 @@ func (s *Session) CheckUnits(n int, force bool) error {
 	}
 	return Usage(entity.WithHint(entity.Errorf(entity.Invalid, "--dry-run plans at most %d units: more would take minutes", maxPlanned),
 		"Plan fewer: what one unit does, the others do too."))
+}
+
+// A planKeeper is a connection that keeps changes, to plan them together.
+type planKeeper interface {
+	KeepForPlan()
+	PlanKept(ctx context.Context) error
+}
+
+// Together makes several changes, one after the other, or plans them together. api is the connection that makes them.
+func (s *Session) Together(ctx context.Context, api any, changes ...func() error) error {
+	if s.Planning() {
+		api.(planKeeper).KeepForPlan()
+	}
+	for _, change := range changes {
+		if err := change(); err != nil && !errors.Is(err, client.ErrPlanned) {
+			return err
+		}
+	}
+	if s.Planning() {
+		return api.(planKeeper).PlanKept(ctx)
+	}
+	return nil
 }
 
 // A planner is a connection whose changes can be planned.

@@ -2,6 +2,7 @@ package machines
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,9 +144,6 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	if err := cli.CheckMany("machines", a.n, a.force); err != nil {
 		return r, err
 	}
-	if a.n > 1 && a.Planning() {
-		return r, cli.Usagef("--dry-run plans one machine: -n")
-	}
 	if len(args) == 1 {
 		r.Placement = args[0]
 	}
@@ -165,19 +163,20 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 }
 
 func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.MachineArgs) (added []string, err error) {
-	for i := range a.n {
+	one := func() error {
 		id, warnings, err := api.AddMachine(ctx, r)
-		if err != nil && i > 0 {
-			a.Note("%d of %d machines were created.", i, a.n)
-		}
 		if err != nil {
-			return added, err
+			return err
 		}
-		if i == 0 { // the same for all machines
+		if len(added) == 0 { // the same for all machines
 			a.Warn(warnings...)
 		}
 		a.Note("created machine %s", id)
 		added = append(added, id)
+		return nil
 	}
-	return added, nil
+	if err = a.Together(ctx, api, slices.Repeat([]func() error{one}, a.n)...); err != nil && len(added) > 0 {
+		a.Note("%d of %d machines were created.", len(added), a.n)
+	}
+	return added, err
 }

@@ -109,22 +109,18 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(values) > 0 && len(m.reset) > 0 && m.Planning() {
-		return cli.Usagef("--dry-run plans one change: settings or --reset")
-	}
 	return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error {
 		if err := m.addEdited(ctx, api, values); err != nil {
 			return err
 		}
+		var changes []func() error
 		if len(values) > 0 {
-			if err := api.SetModelConfig(ctx, values); err != nil {
-				return err
-			}
+			changes = append(changes, func() error { return api.SetModelConfig(ctx, values) })
 		}
 		if len(m.reset) > 0 {
-			return api.ResetModelConfig(ctx, m.reset...)
+			changes = append(changes, func() error { return api.ResetModelConfig(ctx, m.reset...) })
 		}
-		return nil
+		return m.Together(ctx, api, changes...)
 	})
 }
 

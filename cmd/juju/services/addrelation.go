@@ -34,17 +34,13 @@ offer's name, as juju consume does.`,
 			if err != nil {
 				return err
 			}
-			if offer != nil && s.Planning() {
-				return cli.Usagef("--dry-run does not plan relations with another model: consume the offer first")
-			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api addRelationAPI) error {
-				if offer != nil {
-					if err := s.Consume(ctx, api, *offer, ""); err != nil {
-						return err
-					}
+				relate := func() error { return addRelation(ctx, s, api, args) }
+				if offer == nil {
+					return relate()
 				}
-				return addRelation(ctx, s, api, args)
+				return s.Together(ctx, api, func() error { return s.Consume(ctx, api, *offer, "") }, relate)
 			})
 		},
 	}

@@ -62,9 +62,6 @@ func (c *config) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if (len(values) > 0 || c.file != "") && len(c.reset) > 0 && c.Planning() {
-		return cli.Usagef("--dry-run plans one change: settings or --reset")
-	}
 	for _, key := range c.reset {
 		if _, ok := values[key]; ok {
 			return cli.Usagef("cannot set and reset key %q simultaneously", key)
@@ -80,14 +77,13 @@ func (c *config) run(ctx context.Context, args []string) error {
 		}
 	}
 	return cli.WithModel(ctx, c.Session, func(api configAPI) error {
+		var changes []func() error
 		if len(values) > 0 || file != "" {
-			if err := setOptions(ctx, api, service, values, file); err != nil {
-				return err
-			}
+			changes = append(changes, func() error { return setOptions(ctx, api, service, values, file) })
 		}
 		if len(c.reset) > 0 {
-			return unsetOptions(ctx, api, service, c.reset)
+			changes = append(changes, func() error { return unsetOptions(ctx, api, service, c.reset) })
 		}
-		return nil
+		return c.Together(ctx, api, changes...)
 	})
 }

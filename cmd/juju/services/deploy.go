@@ -171,9 +171,6 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if err := d.CheckUnits(d.units, d.force); err != nil {
 		return err
 	}
-	if d.Planning() && len(d.resources) > 0 {
-		return cli.Usagef("--dry-run does not plan uploads: --resource")
-	}
 	p := d.Quickly("Reading charm %s", args[0])
 	source, err := d.find(ctx, args[0])
 	p.Done()

@@ -195,9 +195,11 @@ type Upload struct {
 	ID                string // of AddPending
 	User              string // the user who uploads it
 	SHA384            string // in hex; "" if the user does not know it
+	// Known is the file, if it is not stored: in a copy of a model, which has no files.
+	Known entity.ResourceFile
 }
 
-// Store stores the file of an upload.
+// Store stores the file of an upload. If there is none, it only records that it is stored.
 func (r Resources) Store(ctx context.Context, to Upload, src io.ReadSeeker) error {
 	if err := r.store(ctx, to, src); err != nil {
 		return fmt.Errorf("cannot store resource %q: %w", to.Resource, err)
@@ -206,9 +208,12 @@ func (r Resources) Store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 }
 
 func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) error {
-	file, err := describe(src)
-	if err != nil {
-		return err
+	file := to.Known
+	if src != nil {
+		var err error
+		if file, err = describe(src); err != nil {
+			return err
+		}
 	}
 	if to.SHA384 != "" && to.SHA384 != file.SHA384 {
 		return entity.Errorf(entity.Invalid, "the file has SHA-384 %s, not %s", file.SHA384, to.SHA384)
@@ -219,11 +224,13 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	if err := r.record(ctx, to, file); err != nil {
 		return err
 	}
-	if _, err := src.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if _, _, err := r.files.Keep(ctx, src); err != nil {
-		return err
+	if src != nil {
+		if _, err := src.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if _, _, err := r.files.Keep(ctx, src); err != nil {
+			return err
+		}
 	}
 	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
 		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
