@@ -89,7 +89,7 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 			if err != nil && changes < 2 {
 				return err
 			} else if err != nil {
-				made.refused = append(made.refused, err.Error())
+				made.refuse(err)
 			}
 			if len(made.refused) > 0 {
 				return nil
@@ -97,15 +97,25 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 		}
 		return nil
 	})
-	plan.Refused, plan.Warnings = made.refused, made.warnings
+	plan.Refused, plan.Hints, plan.Warnings = made.refused, made.hints, made.warnings
 	return plan, err
 }
 
 // plannedCalls are made one after the other, on a copy of the model.
 type plannedCalls struct {
 	Caller
-	stands            []string // pairs of what stands for something in parameters, and what it stands for
-	refused, warnings []string
+	stands   []string // pairs of what stands for something in parameters, and what it stands for
+	refused  []string // why
+	hints    []string // what to do about it
+	warnings []string
+}
+
+// refuse notes why a change would be refused.
+func (m *plannedCalls) refuse(err error) {
+	m.refused = append(m.refused, err.Error())
+	if hint := entity.Hint(err); hint != "" && !slices.Contains(m.hints, hint) {
+		m.hints = append(m.hints, hint)
+	}
 }
 
 func (m *plannedCalls) call(ctx context.Context, p params.PlannedCall) error {
@@ -130,7 +140,7 @@ func (m *plannedCalls) call(ctx context.Context, p params.PlannedCall) error {
 	}
 	result, err := route.Call(ctx, &m.Caller, json.RawMessage(strings.NewReplacer(m.stands...).Replace(string(p.Params))))
 	for _, e := range params.Failures(result) {
-		m.refused = append(m.refused, e.Message)
+		m.refuse(params.FromError(e))
 	}
 	for _, w := range warningsOf(reflect.ValueOf(result), nil) {
 		if !slices.Contains(m.warnings, w) {

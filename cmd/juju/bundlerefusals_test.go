@@ -12,7 +12,7 @@ import (
 )
 
 // emptyPlan is what --dry-run says last if the controller foresees nothing.
-const emptyPlan = "Nothing was changed. To do this only if the model is still the same: --if-unchanged \n"
+const emptyPlan = "To do this only if the model is still the same: --if-unchanged \n"
 
 // What can't be deployed is refused by name, before anything is changed and most of it before
 // there is a connection.

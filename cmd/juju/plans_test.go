@@ -25,15 +25,16 @@ func TestDryRun(t *testing.T) {
 	if got := fmt.Sprint(u.fake.calls); got != "[AddUnits web 100 [] AddUnits web 100 [] AddUnits web 50 []]" {
 		t.Errorf("it asked for %s", got)
 	}
-	u.fake.plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}}
+	u.fake.plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}, Hints: []string{"Look.", "And think."}}
 	u.types("destroy-unit", "web/7", "--dry-run")
-	u.sees(1, "", "ERROR it would be refused: no such unit\n")
+	u.sees(1, "", "ERROR it would be refused: no such unit\nLook.\nAnd think.\n")
+	u.fake.plan.Hints = nil
 	u.fake.plan.Refused = append(u.fake.plan.Refused, "nor this one")
 	u.types("destroy-unit", "web/7", "web/8", "--dry-run")
 	u.sees(1, "", "ERROR 2 of the changes would be refused:\n  no such unit\n  nor this one\n")
 	u.fake.plan = entity.Plan{Token: "beef"}
 	u.types("expose", "web", "--dry-run")
-	u.sees(0, "Nothing would be changed.\n", "Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
+	u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
 
 	// Offers and the end of a model are planned in the model.
 	u.ctrl.add("admin", "default")
@@ -54,7 +55,7 @@ func TestDryRun(t *testing.T) {
 	} {
 		u.fake.calls = nil
 		u.types(strings.Fields(line)...)
-		u.sees(0, "Nothing would be changed.\n", "Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
+		u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
 		if got := fmt.Sprint(u.fake.calls); got != want {
 			t.Errorf("%s asked for %s, want %s", line, got, want)
 		}

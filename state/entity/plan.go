@@ -8,6 +8,7 @@ type Plan struct {
 	// Hooks are in the order in which the units run them. The hooks of different units run at the same time.
 	Hooks    []PlannedHook `json:"hooks" yaml:"hooks"`
 	Refused  []string      `json:"refused,omitempty" yaml:"refused,omitempty"` // why parts of the change would be
+	Hints    []string      `json:"hints,omitempty" yaml:"hints,omitempty"`     // what to do about these
 	Warnings []string      `json:"warnings,omitempty" yaml:"warnings,omitempty"`
 	Waits    []string      `json:"waits,omitempty" yaml:"waits,omitempty"` // what would not end, and why
 	// Unsettled are the units that have not settled from earlier changes: their hooks are also those of these.

@@ -282,6 +282,19 @@ func TestPlanOfUpgradeInBatches(t *testing.T) {
 	}
 }
 
+// A plan says how the charm of a unit changes that has another than its service, and not that of each unit.
+func TestAPlanNamesTheCharmsOfUnits(t *testing.T) {
+	t.Parallel()
+	was := &view{services: map[string]entity.ServiceStatus{"web": {CharmURL: "web-0"}}}
+	now := &view{services: map[string]entity.ServiceStatus{"web": {CharmURL: "web-1"}}}
+	for _, of := range []struct{ before, after, want string }{{"", "", "[]"}, {"", "web-0", "[]"}, {"web-9", "", "[charm: web-9 -> web-1]"}} {
+		a, b := entity.UnitStatus{Name: "web/0", CharmURL: of.before}, entity.UnitStatus{Name: "web/0", CharmURL: of.after}
+		if got := fmt.Sprint(now.ofCharm(was, a, b)); got != of.want {
+			t.Errorf("from %q to %q: %s, want %s", of.before, of.after, got, of.want)
+		}
+	}
+}
+
 // consumes adds a service "app", without units, and a remote service "store" that it can be related to.
 func (h *theatre) consumes(url string, external *entity.External) {
 	h.Helper()

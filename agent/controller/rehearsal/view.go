@@ -143,7 +143,7 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 		return "on machine " + u.Machine
 	}, func(a, b entity.UnitStatus) []string {
 		return slices.Concat(change("life", a.Life, b.Life), change("machine", a.Machine, b.Machine),
-			change("charm", a.CharmURL, b.CharmURL))
+			v.ofCharm(was, a, b))
 	})...)
 	changes = append(changes, differences("saas", was.remotes, v.remotes,
 		func(r entity.RemoteStatus) string { return "offer " + r.URL },
@@ -172,6 +172,15 @@ func (v *view) ofService(was *view, a, b entity.ServiceStatus) (all []string) {
 		change("constraints", was.limits[a.Name], v.limits[a.Name]))
 	return slices.Concat(all, set("setting", was.settings[a.Name], v.settings[a.Name]),
 		set("resource", was.files[a.Name], v.files[a.Name]))
+}
+
+// ofCharm returns how a unit's charm has changed, unless it is its service's.
+func (v *view) ofCharm(was *view, a, b entity.UnitStatus) []string {
+	if a.CharmURL == b.CharmURL {
+		return nil
+	}
+	service := entity.UnitService(a.Name)
+	return change("charm", cmp.Or(a.CharmURL, was.services[service].CharmURL), cmp.Or(b.CharmURL, v.services[service].CharmURL))
 }
 
 // since returns what has changed in a model.

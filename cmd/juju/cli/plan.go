@@ -151,13 +151,17 @@ func (s *Session) planned(conn io.Closer, do func() error) error {
 			return err
 		}
 	}
-	switch {
-	case n == 1:
-		return fmt.Errorf("it would be refused: %s", plan.Refused[0])
-	case n > 1:
-		return fmt.Errorf("%d of the changes would be refused:\n%s", n, strings.Join(plan.Refused, "\n"))
+	if n == 0 {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("it would be refused: %s", plan.Refused[0])
+	if n > 1 {
+		err = fmt.Errorf("%d of the changes would be refused:\n%s", n, strings.Join(plan.Refused, "\n"))
+	}
+	if len(plan.Hints) > 0 {
+		err = entity.WithHint(err, "%s", strings.Join(plan.Hints, "\n"))
+	}
+	return err
 }
 
 // olderThanPlans explains that an older controller can't plan.
@@ -196,8 +200,10 @@ func (s *Session) printPlan(p *entity.Plan) error {
 	}
 	section([]string{"ACTION", "KIND", "NAME", "DETAIL"}, changes)
 	section([]string{"UNIT", "HOOK", "ABOUT"}, hooks)
+	done := "Nothing was changed. "
 	if b.Len() == 0 {
 		b.WriteString("Nothing would be changed.\n")
+		done = ""
 	}
 	if _, err := io.WriteString(s.Stdout, b.String()); err != nil {
 		return err
@@ -208,6 +214,6 @@ func (s *Session) printPlan(p *entity.Plan) error {
 	if len(p.Unsettled) > 0 {
 		s.Note("These units are still busy with earlier changes, whose hooks are listed too: %s", strings.Join(p.Unsettled, ", "))
 	}
-	s.Note("Nothing was changed. To do this only if the model is still the same: --if-unchanged %s", p.Token)
+	s.Note("%sTo do this only if the model is still the same: --if-unchanged %s", done, p.Token)
 	return nil
 }
