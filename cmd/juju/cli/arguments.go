@@ -238,10 +238,17 @@ func ManyFlag(cmd *cobra.Command, force *bool, what string) {
 	cmd.Flags().BoolVar(force, "force", false, fmt.Sprintf("add more than %d %s", limits.MaxAtOnce, what))
 }
 
-// NoPromptFlag adds --no-prompt, which scripts for Juju 3 give to each removal, as another name of --yes.
-func NoPromptFlag(cmd *cobra.Command, yes *bool) {
+// YesFlag adds --yes to a command that asks for confirmation, and --no-prompt, as Juju 3 calls it.
+func YesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(yes, "no-prompt", false, "do not ask for confirmation")
 	cmd.Flags().Lookup("no-prompt").Hidden = true
+}
+
+// AcceptYes has a command that never asks accept the flags of YesFlag, which scripts give to every removal.
+func AcceptYes(cmd *cobra.Command) {
+	YesFlag(cmd, new(bool))
+	cmd.Flags().Lookup("yes").Hidden = true
 }
 
 // ParseStorageIDs parses values that each hold storage ids, separated by commas.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -148,9 +149,24 @@ services, relations and machines.`,
 	root.SetHelpTemplate(helpTemplate)
 	for _, cmd := range root.Commands() {
 		hintUsage(cmd)
+		if mayAsk(cmd) && cmd.Flags().Lookup("yes") == nil {
+			cli.AcceptYes(cmd)
+		}
 		completeNames(s, cmd)
 	}
 	return root
+}
+
+// asking are the verbs of the commands that ask for confirmation in some version of Juju, and the commands without such a
+// verb.
+var asking = strings.Fields("remove destroy delete kill detach revoke unregister logout restore-backup upgrade-controller upgrade-model")
+
+// mayAsk reports whether scripts may tell a command not to ask, by any of its names.
+func mayAsk(cmd *cobra.Command) bool {
+	return slices.ContainsFunc(append([]string{cmd.Name()}, cmd.Aliases...), func(name string) bool {
+		verb, _, _ := strings.Cut(name, "-")
+		return slices.Contains(asking, verb) || slices.Contains(asking, name)
+	})
 }
 
 // hintUsage makes the usage errors of a command point to its help.

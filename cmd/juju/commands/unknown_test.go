@@ -64,3 +64,24 @@ func TestAbsentCommands(t *testing.T) {
 		t.Errorf("the table has %d commands only", len(seen))
 	}
 }
+
+// Every command that removes something, or asks for a confirmation, takes the flags with which scripts answer.
+func TestYesFlags(t *testing.T) {
+	t.Parallel()
+	removes := regexp.MustCompile(`^(remove|destroy|delete|kill|detach|revoke)-|^(unregister|logout|revoke|restore-backup|upgrade-(model|controller))$`)
+	n := 0
+	for _, cmd := range New(&cli.Session{}).Commands() {
+		yes, noPrompt := cmd.Flags().Lookup("yes"), cmd.Flags().Lookup("no-prompt")
+		switch asks := slices.ContainsFunc(append([]string{cmd.Name()}, cmd.Aliases...), removes.MatchString); {
+		case asks && (yes == nil || yes.Shorthand != "y" || noPrompt == nil):
+			t.Errorf("juju %s has no -y, --yes and --no-prompt", cmd.Name())
+		case asks:
+			n++
+		case yes != nil:
+			t.Errorf("juju %s has --yes: does it ask?", cmd.Name())
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d commands were looked at", n)
+	}
+}

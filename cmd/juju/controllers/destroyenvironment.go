@@ -62,12 +62,11 @@ yet to release storage that is to be kept, as after juju remove-storage --no-des
 			return d.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&d.destroyStorage, "destroy-storage", false, "destroy all storage of the controller's models")
 	cmd.Flags().BoolVar(&d.releaseStorage, "release-storage", false, "release the storage from juju, and keep its data")
 	cmd.Flags().BoolVar(&d.allModels, "destroy-all-models", false,
 		"with destroy-controller: also destroy models with machines or services")
-	cli.NoPromptFlag(cmd, &d.yes)
+	cli.YesFlag(cmd, &d.yes)
 	cmd.Flags().Bool("force", false, "")
 	cmd.Flags().Lookup("force").Hidden = true
 	return cmd

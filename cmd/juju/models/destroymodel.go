@@ -65,8 +65,7 @@ would be refused.`,
 			return d.run(cmd.Context(), args[0], how)
 		},
 	}
-	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
-	cli.NoPromptFlag(cmd, &d.yes)
+	cli.YesFlag(cmd, &d.yes)
 	d.destroy.AddStorage(cmd)
 	cmd.Flags().Lookup("destroy-storage").Usage = "destroy the model's storage"
 	cmd.Flags().BoolVar(&d.release, "release-storage", false, "release the model's storage from juju, and keep its data")

@@ -84,7 +84,7 @@ func RenameSpaceCommand(s *cli.Session) *cobra.Command {
 }
 
 func RemoveSpaceCommand(s *cli.Session) *cobra.Command {
-	force, yes := false, false
+	force := false
 	cmd := &cobra.Command{
 		Use:   "remove-space NAME",
 		Short: "Remove a space",
@@ -117,7 +117,6 @@ it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it also from the bindings and constraints that use it")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "accepted as Juju does; nothing is asked")
 	s.ModelFlag(cmd)
 	return cmd
 }

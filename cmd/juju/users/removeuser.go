@@ -41,8 +41,7 @@ The last superuser who can log in cannot be removed.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
-	cli.NoPromptFlag(cmd, &yes)
+	cli.YesFlag(cmd, &yes)
 	s.ControllerFlag(cmd)
 	return cmd
 }

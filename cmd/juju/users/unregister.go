@@ -32,8 +32,7 @@ password for it. The controller itself is not affected.`,
 			return unregister(cmd.Context(), s, args[0], yes)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
-	cli.NoPromptFlag(cmd, &yes)
+	cli.YesFlag(cmd, &yes)
 	return cmd
 }
 

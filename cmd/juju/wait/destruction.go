@@ -32,9 +32,6 @@ func (f *DestroyFlags) AddForce(cmd *cobra.Command, help string) {
 	cmd.Flags().BoolVar(&f.force, "force", false, help)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents, whatever --timeout is")
-	if cmd.Flags().Lookup("no-prompt") == nil { // the command never asks
-		cli.NoPromptFlag(cmd, new(bool))
-	}
 }
 
 // AddMachines adds the flag --destroy-machines to a command that destroys units.
