@@ -31,6 +31,26 @@ func TestDebugLog(t *testing.T) {
 	u.types("debug-log", "--format", "yaml")
 	u.sees(2, "", "ERROR unknown format \"yaml\"\nValid formats: text, json\n")
 
+	// On a terminal it has colors, which the text of the log can't change.
+	u.fake.logs[0].Message, u.fake.logs[0].Severity = "\x1b[31mhello", "ERROR"
+	plain := "unit-web-0: 03:04:05 ERROR unit.web/0 \\x1b[31mhello\n"
+	colored := "\x1b[36munit-web-0\x1b[0m: 03:04:05 \x1b[31mERROR\x1b[0m unit.web/0 \\x1b[31mhello\n"
+	for _, c := range []struct {
+		terminal bool
+		env      string
+		flags    []string
+		want     string
+	}{{false, "", nil, plain}, {true, "", nil, colored}, {true, "1", nil, plain}, {true, "", []string{"--no-color"}, plain},
+		{false, "1", []string{"--color"}, colored}} {
+		u.session.OutTerminal, u.env["NO_COLOR"] = c.terminal, c.env
+		u.types(append([]string{"debug-log", "--utc", "--no-tail"}, c.flags...)...)
+		u.sees(0, c.want, "")
+	}
+	u.types("debug-log", "--color", "--no-color")
+	u.sees(2, "", "ERROR --color and --no-color are mutually exclusive\nFor usage: juju help debug-log\n")
+	u.env["NO_COLOR"] = ""
+	u.fake.logs[0].Message, u.fake.logs[0].Severity = "hello", "INFO"
+
 	// On a terminal it follows the log until interrupted, which is not a failure.
 	u.session.OutTerminal = true
 	ctx, cancel := context.WithCancel(t.Context())

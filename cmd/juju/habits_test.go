@@ -211,6 +211,16 @@ func TestOutputFileChoosesFormat(t *testing.T) {
 			t.Errorf("-o %s %s: exit code %d, %v\n%s", c.file, c.flags, u.code, err, text)
 		}
 	}
+	// A format is no file, unless one is chosen.
+	for _, format := range []string{"json", "yaml", "tabular"} {
+		u.types("controllers", "--format", format)
+		want := u.out.String()
+		u.types("controllers", "-o", format)
+		u.sees(0, want, "")
+		if _, err := os.Stat(format); err == nil {
+			t.Errorf("-o %s writes a file", format)
+		}
+	}
 }
 
 func TestSwitchBack(t *testing.T) {

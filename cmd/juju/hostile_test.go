@@ -376,7 +376,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 // unescaped returns what should not be in a printed text, "" if nothing. Colors and the
 // progress line are the program's own.
 func unescaped(printed string) string {
-	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "", "\x1b[K",
+	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[36m", "", "\x1b[1;31m", "", "\x1b[0m", "", "\x1b[K",
 		"").Replace(printed)
 	if !utf8.ValidString(printed) {
 		return "what is not UTF-8"

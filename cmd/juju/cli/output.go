@@ -31,7 +31,7 @@ func (o *Output) Flags(cmd *cobra.Command, format string, formats ...string) {
 		FormatFlag(cmd, &o.Format, format, formats...)
 		o.flag = cmd.Flags().Lookup("format")
 	}
-	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "write the output to this file")
+	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "write the output to this `FILE`, whose name may choose the format: x.json")
 }
 
 // FormatFlag adds --format, with a default and all that it can be.
@@ -52,16 +52,37 @@ func Formats(cmd *cobra.Command) []string {
 }
 
 // FormatOfFile sets --format to what the name of the --output file says, if the command has such a format and the user has
-// not chosen one.
+// not chosen one. A format alone, as in -o json, is no file: programs of other projects take formats there.
 func FormatOfFile(cmd *cobra.Command) {
 	output, format := cmd.Flags().Lookup("output"), cmd.Flags().Lookup("format")
 	if output == nil || format == nil || format.Changed {
+		return
+	}
+	if value := output.Value.String(); slices.Contains(Formats(cmd), value) {
+		_, _ = format.Value.Set(value), output.Value.Set("") // texts take any
 		return
 	}
 	name, ok := map[string]string{".json": "json", ".yaml": "yaml", ".yml": "yaml"}[filepath.Ext(output.Value.String())]
 	if ok && slices.Contains(Formats(cmd), name) {
 		_ = format.Value.Set(name) // a text takes any
 	}
+}
+
+// Colors are the flags of a command whose output can have colors.
+type Colors struct{ on, off bool }
+
+func (c *Colors) Flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.on, "color", false, "use colors, even if the output is not a terminal")
+	cmd.Flags().BoolVar(&c.off, "no-color", false, "do not use colors")
+}
+
+// Used reports whether the output has colors: by default on a terminal, unless NO_COLOR is set. path is the file that the
+// output goes to, or "".
+func (c Colors) Used(s *Session, path string) (bool, error) {
+	if c.on && c.off {
+		return false, Usagef("--color and --no-color are mutually exclusive")
+	}
+	return c.on || s.OutTerminal && path == "" && !c.off && s.Getenv("NO_COLOR") == "", nil
 }
 
 // Write prints a result.

@@ -53,6 +53,7 @@ an object for each, on one line.`,
 	f.BoolVar(&d.utc, "utc", false, "show times in UTC")
 	f.BoolVar(&d.date, "date", false, "also show dates")
 	f.BoolVar(&d.ms, "ms", false, "also show milliseconds")
+	d.colors.Flags(cmd)
 	cli.FormatFlag(cmd, &d.format, "text", "text", "json")
 	f.BoolVar(&d.location, "location", false, "also show source files and lines")
 	s.ModelFlag(cmd)
@@ -72,6 +73,8 @@ type debugLog struct {
 	query                   client.LogQuery
 	noTail, tail, retry     bool
 	utc, date, ms, location bool
+	colors                  cli.Colors
+	paints                  bool // with colors
 	format                  string
 	noted                   bool // noteAbsent has run
 }
@@ -83,6 +86,10 @@ const retryPause = time.Second
 func (d *debugLog) run(ctx context.Context, counted bool) error {
 	if d.tail && d.noTail {
 		return cli.Usagef("setting --tail and --no-tail not valid")
+	}
+	var err error
+	if d.paints, err = d.colors.Used(d.Session, ""); err != nil {
+		return err
 	}
 	if d.format != "text" && d.format != "json" {
 		return cli.Usage(entity.WithHint(fmt.Errorf("unknown format %q", d.format), "Valid formats: text, json"))
@@ -149,16 +156,16 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 		return err
 	}
 	return api.DebugLog(ctx, d.query, func(m debuglog.Message) error {
-		line := d.line(m)
 		if d.format == "json" {
 			text, err := display.JSON(loggedLine{m.Timestamp.UTC().Format(time.RFC3339Nano), m.Entity, m.Severity, m.Module,
 				m.Location, m.Message})
 			if err != nil {
 				return err
 			}
-			line = strings.TrimSuffix(string(text), "\n")
+			_, err = d.Stdout.Write(text)
+			return err
 		}
-		_, err := fmt.Fprintln(d.Stdout, line)
+		_, err := fmt.Fprintln(d.Stdout.Raw(), d.line(m))
 		return err
 	})
 }
@@ -219,6 +226,17 @@ func (d *debugLog) line(m debuglog.Message) string {
 	if d.location {
 		location = m.Location + " "
 	}
-	head := display.Line(fmt.Sprintf("%s: %s %s %s %s", m.Entity, t.Format(layout), m.Severity, m.Module, location))
-	return head + display.Message(m.Message, display.Continued)
+	paint := func(text, color string) string {
+		if text = display.Line(text); d.paints && color != "" {
+			return "\x1b[" + color + "m" + text + "\x1b[0m"
+		}
+		return text
+	}
+	return fmt.Sprintf("%s: %s %s %s%s", paint(m.Entity, agentColor), t.Format(layout), paint(m.Severity, levelColors[m.Severity]),
+		display.Line(m.Module+" "+location), display.Message(m.Message, display.Continued))
 }
+
+// The colors of what log lines are read for: whose line it is, and how bad.
+const agentColor = "36"
+
+var levelColors = map[string]string{"INFO": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}

@@ -49,8 +49,7 @@ unit; and summary, with counts.`,
 	f.BoolVar(&c.relations, "integrations", false, "")
 	f.BoolVar(&c.storage, "storage", false, "also show storage, in the tabular format")
 	f.Lookup("integrations").Hidden = true
-	f.BoolVar(&c.color, "color", false, "use colors, even if the output is not a terminal")
-	f.BoolVar(&c.noColor, "no-color", false, "do not use colors")
+	c.colors.Flags(cmd)
 	f.DurationVar(&c.watch, "watch", 0, "repeat at this interval, until interrupted")
 	f.IntVar(&c.retries, "retry-count", 3, "how often to retry if the controller does not respond")
 	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before each retry")
@@ -69,7 +68,7 @@ type status struct {
 	utc, relations bool
 	storage        bool
 	stored         []entity.StorageStatus // as last read, with --storage
-	color, noColor bool
+	colors         cli.Colors
 	watch          time.Duration
 	retries        int
 	retryDelay     time.Duration
@@ -81,8 +80,6 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		return cli.Usage(err)
 	}
 	switch {
-	case c.color && c.noColor:
-		return cli.Usagef("--color and --no-color are mutually exclusive")
 	case c.watch < 0 || c.watch > 0 && c.watch < 100*time.Millisecond:
 		return cli.Usagef("cannot watch at an interval of %v: the shortest is 100ms", c.watch)
 	case c.watch > 0 && c.output.Path != "":
@@ -100,8 +97,10 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 	if c.relations && !tabular {
 		c.Note("ignoring --relations: it applies only to the tabular format")
 	}
-	options := statusfmt.Options{Location: time.Local, Relations: c.relations,
-		Color: c.color || c.OutTerminal && c.output.Path == "" && !c.noColor && c.Getenv("NO_COLOR") == ""}
+	options := statusfmt.Options{Location: time.Local, Relations: c.relations}
+	if options.Color, err = c.colors.Used(c.Session, c.output.Path); err != nil {
+		return err
+	}
 	if c.utc {
 		options.Location = time.UTC
 	}
