@@ -29,6 +29,18 @@ func timing(enqueued, started, completed time.Time) map[string]any {
 	return times
 }
 
+// A logged message of a task is printed as one text, with the time as display.Time has it.
+type logged struct {
+	at      time.Time
+	message string
+}
+
+func (l logged) MarshalYAML() (any, error) { return l.at.Format(taskTime) + " " + l.message, nil }
+
+func (l logged) MarshalJSON() ([]byte, error) {
+	return json.Marshal(l.at.Format(time.RFC3339) + " " + l.message)
+}
+
 // receiverKind returns "unit" or "machine".
 func receiverKind(t entity.Task) string { return string(entity.ReceiverTag(t.Receiver).Kind) }
 
@@ -39,9 +51,9 @@ func taskValue(t entity.Task) map[string]any {
 		value["message"] = t.Message
 	}
 	if len(t.Log) > 0 {
-		var log []string
+		var log []logged
 		for _, m := range t.Log {
-			log = append(log, m.At.UTC().Format(taskTime)+" "+m.Message)
+			log = append(log, logged{m.At.UTC(), m.Message})
 		}
 		value["log"] = log
 	}

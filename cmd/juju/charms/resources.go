@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -73,11 +75,11 @@ that it will get. SERVICE/leader is the service's leader.`,
 }
 
 // revisionOf returns the revision of a file: when it was uploaded.
-func revisionOf(file *entity.ResourceFile) string {
+func revisionOf(file *entity.ResourceFile) display.Time {
 	if file == nil || file.Uploaded.IsZero() {
-		return "-"
+		return display.Time{Words: "-"}
 	}
-	return file.Uploaded.UTC().Format("2006-01-02T15:04")
+	return display.TimeIn(file.Uploaded.UTC(), "2006-01-02T15:04")
 }
 
 // unitFile returns a unit's file for a resource, nil if it has none.
@@ -95,24 +97,24 @@ func resourceRows(unit string, details bool, of entity.ResourcesOf) [][]string {
 	case unit == "" && !details:
 		rows = append(rows, []string{"Resource", "Supplied by", "Revision"})
 		for _, r := range of.Resources {
-			rows = append(rows, []string{r.Name, supplier(r.File), revisionOf(r.File)})
+			rows = append(rows, []string{r.Name, supplier(r.File), revisionOf(r.File).Words})
 		}
 	case unit == "":
 		rows = append(rows, []string{"Unit", "Resource", "Revision", "Expected"})
 		for _, u := range slices.SortedFunc(maps.Keys(of.Units), entity.CompareNatural) {
 			for _, r := range of.Resources {
-				rows = append(rows, []string{u, r.Name, revisionOf(unitFile(of, u, r.Name)), revisionOf(r.File)})
+				rows = append(rows, []string{u, r.Name, revisionOf(unitFile(of, u, r.Name)).Words, revisionOf(r.File).Words})
 			}
 		}
 	case details:
 		rows = append(rows, []string{"Resource", "Revision", "Expected"})
 		for _, r := range of.Resources {
-			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name)), revisionOf(r.File)})
+			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name)).Words, revisionOf(r.File).Words})
 		}
 	default:
 		rows = append(rows, []string{"Resource", "Revision"})
 		for _, r := range of.Resources {
-			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name))})
+			rows = append(rows, []string{r.Name, revisionOf(unitFile(of, unit, r.Name)).Words})
 		}
 	}
 	return rows
@@ -129,19 +131,19 @@ func supplier(file *entity.ResourceFile) string {
 // The YAML and JSON forms of resources.
 type (
 	resourceEntry struct {
-		ID          string `yaml:"resourceid" json:"resourceid"`
-		Name        string `yaml:"name" json:"name"`
-		Application string `yaml:"applicationid" json:"applicationid"`
-		Type        string `yaml:"type" json:"type"`
-		Path        string `yaml:"path" json:"path"`
-		Description string `yaml:"description,omitempty" json:"description,omitempty"`
-		Revision    string `yaml:"revision,omitempty" json:"revision,omitempty"`
-		Fingerprint string `yaml:"fingerprint" json:"fingerprint"` // SHA-384 in hex
-		Size        int64  `yaml:"size" json:"size"`               // in bytes
-		Origin      string `yaml:"origin" json:"origin"`
-		Used        bool   `yaml:"used" json:"used"` // a unit has it
-		Timestamp   string `yaml:"timestamp,omitempty" json:"timestamp,omitempty"`
-		User        string `yaml:"username,omitempty" json:"username,omitempty"`
+		ID          string       `yaml:"resourceid" json:"resourceid"`
+		Name        string       `yaml:"name" json:"name"`
+		Application string       `yaml:"applicationid" json:"applicationid"`
+		Type        string       `yaml:"type" json:"type"`
+		Path        string       `yaml:"path" json:"path"`
+		Description string       `yaml:"description,omitempty" json:"description,omitempty"`
+		Revision    display.Time `yaml:"revision,omitempty" json:"revision,omitzero"`
+		Fingerprint string       `yaml:"fingerprint" json:"fingerprint"` // SHA-384 in hex
+		Size        int64        `yaml:"size" json:"size"`               // in bytes
+		Origin      string       `yaml:"origin" json:"origin"`
+		Used        bool         `yaml:"used" json:"used"` // a unit has it
+		Timestamp   string       `yaml:"timestamp,omitempty" json:"timestamp,omitempty"`
+		User        string       `yaml:"username,omitempty" json:"username,omitempty"`
 	}
 	resourceDetail struct {
 		Unit     string        `yaml:"unitid" json:"unitid"`
@@ -155,7 +157,7 @@ func shownResource(service string, r entity.Resource, file *entity.ResourceFile,
 		Description: r.Description, Origin: "upload", Used: used}
 	if file != nil {
 		e.Revision, e.Fingerprint, e.Size, e.User = revisionOf(file), file.SHA384, file.Size, file.User
-		e.Timestamp = file.Uploaded.UTC().Format("2006-01-02T15:04:05Z")
+		e.Timestamp = file.Uploaded.UTC().Format(time.RFC3339)
 	}
 	return e
 }
