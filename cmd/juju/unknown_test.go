@@ -23,7 +23,15 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"dest":             "ERROR unrecognized command: juju dest\nDid you mean: ",
 		"debug-code web/0": "ERROR juju debug-code is not implemented\n",
 		"help debug-code":  "ERROR juju debug-code is not implemented\n",
-		"machine add":      "ERROR juju machine does not exist here; use juju machines\n" + all,
+		"machine":          "ERROR juju machine does not exist here; use juju machines\n" + all,
+		"machine add":      "ERROR juju machine add does not exist here; use juju add-machine\n" + all,
+		"help machine add": "ERROR juju machine add does not exist here; use juju add-machine\n" + all,
+		"storage list":     "ERROR unrecognized args: [\"list\"]\nDid you mean: juju storage\n",
+		"storage add web/0 data": "ERROR unrecognized args: [\"add\" \"web/0\" \"data\"]\n" +
+			"Did you mean: juju add-storage\n",
+		"unit list":      "ERROR juju unit does not exist here; use juju status\n" + all,
+		"list-relations": "ERROR juju list-relations does not exist here; use juju status --relations\n" + all,
+		"sla standard":   "ERROR juju sla is not implemented\nTerms, plans and budgets belong to ",
 		"deploy ./web --num-unts 3": "ERROR unknown flag: --num-unts\nDid you mean: --num-units\n" +
 			"For usage: juju help deploy\n",
 		"status --formt json": "ERROR unknown flag: --formt\nDid you mean: --format\nFor usage: juju help status\n",

@@ -19,7 +19,7 @@ func OperationsCommand(s *cli.Session) *cobra.Command {
 	var apps []string
 	cmd := &cobra.Command{
 		Use:     "operations",
-		Aliases: []string{"list-operations", "tasks"},
+		Aliases: []string{"list-operations", "tasks", "list-tasks"},
 		Short:   "List actions and commands run on units and machines",
 		Long: `List the newest operations, each with its tasks: the actions and commands that users have
 run on units and machines. Each filter takes a comma-separated list and selects operations

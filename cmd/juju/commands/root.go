@@ -25,6 +25,7 @@ import (
 	"juju/cmd/juju/storage"
 	"juju/cmd/juju/users"
 	"juju/cmd/juju/wait"
+	"juju/state/entity"
 	"juju/state/entity/flagerror"
 )
 
@@ -65,7 +66,7 @@ services, relations and machines.`,
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return unknownCommand(cmd, args[0])
+			return unknownCommand(cmd, args)
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			cli.FormatOfFile(cmd)
@@ -169,11 +170,21 @@ func mayAsk(cmd *cobra.Command) bool {
 	})
 }
 
-// hintUsage makes the usage errors of a command point to its help.
+// hintUsage makes the usage errors of a command point to its help, or to the command that its first words mean.
 func hintUsage(cmd *cobra.Command) {
-	run := cmd.RunE
+	run, check := cmd.RunE, cmd.Args
 	if run == nil {
 		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		err := check(cmd, args)
+		if like := joined(commandNames(cmd.Root()), append([]string{cmd.CalledAs()}, args...)); err != nil && like != "" {
+			return entity.WithHint(err, "Did you mean: juju %s", like)
+		}
+		return err
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.WithHelp(cmd, run(cmd, args)) }
 }
@@ -197,7 +208,7 @@ lists what else there is help about.`,
 				}
 			}
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(root, strings.Join(args, " "))
+				return unknownCommand(root, args)
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

@@ -66,14 +66,14 @@ func Run(ctx context.Context, s *cli.Session, args []string) int {
 	if s.Embedded && len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		err = notEmbedded(args[0]) // cobra adds it when it executes
 	} else if s.Embedded && unknown != nil {
-		err = unknownCommand(root, unknown[0])
+		err = unknownCommand(root, unknown)
 		if slices.Contains(removed, unknown[0]) {
 			err = notEmbedded(unknown[0])
 		}
 	} else if unknown != nil {
 		plugin := false
 		if plugin, err = runPlugin(s, unknown[0], unknown[1:]); !plugin {
-			err = unknownCommand(root, unknown[0])
+			err = unknownCommand(root, unknown)
 		}
 	} else {
 		err = root.ExecuteContext(ctx)

@@ -1,12 +1,10 @@
 package commands
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"juju/charm/spelling"
 	"juju/cmd/juju/cli"
@@ -20,30 +18,33 @@ type absence struct {
 }
 
 const (
-	noBranches   = "Branches of a model are not implemented."
-	noSecrets    = "Secrets are not implemented."
+	noBranches = "A model has one set of settings and charms. To see what a change would lead to: --dry-run. To keep variants of a\n" +
+		"model, and to go from one to another: juju export-bundle, juju diff and juju apply."
+	noSecrets = "Secrets are not implemented. A charm gets a confidential value as a setting, which everyone sees who may read the\n" +
+		"model, or as a resource: juju config SERVICE KEY=@FILE, juju attach-resource."
 	noBackups    = "juju create-backup writes a backup to a file of yours, and juju restore-backup reads it from there."
 	noToolsStore = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
 	noHub        = "There is no charm store: juju deploy takes a directory or a file."
+	noMetrics    = "What charms measure is not recorded. Have an action print it, juju run, or the workload serve it to your monitoring."
+	noTerms      = "Terms, plans and budgets belong to Canonical's charm store, and there is none: juju deploy asks for nothing to agree to."
+	noDashboard  = "The controller serves no web page. Juju's dashboard works with it where you serve it: its addresses are in\n" +
+		"juju show-controller."
+	noImages = "The cloud keeps the images: on lxd, lxc image list shows them, and lxc image delete removes them."
 )
 
 // absent lists the commands that Juju users know and this program lacks.
 var absent = []absence{
-	{names: "list-systems systems", use: "juju controllers"},
-	{names: "destroy-env destroy-system kill-system", use: "juju destroy-environment"},
 	{names: "generate-config init", use: "juju bootstrap, which needs no configuration file"},
-	{names: "use-environment use-env use-model", use: "juju switch"},
-	{names: "environments list-environments", use: "juju models"},
-	{names: "create-environment", use: "juju add-model"},
-	{names: "get-environment set-environment unset-environment", use: "juju model-config"},
+	{names: "list", use: "juju models, juju status, juju controllers, or another command named after what to list"},
+	{names: "machine", use: "juju machines"},
+	{names: "service services application applications app apps unit units list-services list-applications list-units show-services",
+		use: "juju status"},
+	{names: "relation relations list-relations show-relations", use: "juju status --relations"},
+	{names: "user", use: "juju users"},
+	{names: "model environment", use: "juju models"},
+	{names: "controller system", use: "juju controllers"},
 	{names: "share-environment share-model", use: "juju grant"},
 	{names: "unshare-environment unshare-model", use: "juju revoke"},
-	{names: "dump-model", use: "juju dump-db"},
-	{names: "machine", use: "juju machines"},
-	{names: "service", use: "juju status, and juju help for the commands about services"},
-	{names: "user", use: "juju users, and juju help for the commands about users"},
-	{names: "api-endpoints api-info", use: "juju show-controller"},
-	{names: "ensure-availability", use: "juju enable-ha"},
 	{names: "sync-tools sync-agent-binary sync-agent-binaries", why: noToolsStore},
 	{names: "migrate", why: "A model stays on its controller. To add it to another one, export it: juju export-bundle."},
 	{names: "add-branch branch branches list-branches track commit abort commits list-commits show-commit",
@@ -55,49 +56,104 @@ var absent = []absence{
 	{names: "payloads list-payloads", why: "Payloads that charms register are checked, and not recorded."},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule",
 		why: "Whom the ports of a service are open to is said with the service: juju expose SERVICE --to-cidrs CIDRS."},
-	{names: "action", use: "juju run-action, juju actions and juju show-task"},
+	{names: "action", use: "juju actions"},
 	{names: "debug-code", why: "juju debug-hooks opens a shell in place of a hook."},
 	{names: "space", use: "juju spaces"},
 	{names: "subnet add-subnet", use: "juju reload-spaces, which has the cloud tell its subnets, and juju subnets"},
-	{names: "authorized-keys", use: "juju ssh-keys and juju add-ssh-key"},
+	{names: "authorized-keys authorised-keys", use: "juju ssh-keys"},
 	{names: "update-clouds update-public-clouds", why: "There are no public clouds. To change the definition of a cloud: juju update-cloud"},
 	{names: "grant-cloud revoke-cloud", why: "All models of a controller are on its cloud: who may add models, juju grant says."},
 	{names: "download-backup list-backups backups show-backup upload-backup remove-backup restore", why: noBackups},
 	{names: "help-hook-commands help-action-commands",
 		why: "To show the help of a hook tool: juju help-tool TOOL"},
-	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},
-	{names: "dashboard gui upgrade-gui upgrade-dashboard"},
+	{names: "metrics collect-metrics set-meter-status", why: noMetrics},
+	{names: "sla budget budgets list-budgets create-budget set-budget show-budget allocate wallets list-wallets create-wallet " +
+		"set-wallet show-wallet plans list-plans set-plan agree agreements list-agreements", why: noTerms},
+	{names: "dashboard gui upgrade-gui upgrade-dashboard", why: noDashboard},
+	{names: "juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
+	{names: "default-base default-series", use: "juju model-config default-series"},
 	{names: "info find download charm publish", why: noHub},
 	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret " +
 		"secret-backends " +
 		"list-secret-backends add-secret-backend update-secret-backend remove-secret-backend show-secret-backend " +
 		"model-secret-backend", why: noSecrets},
-	{names: "cached-images list-cached-images remove-cached-images metadata"},
+	{names: "cached-images list-cached-images remove-cached-images metadata", why: noImages},
 }
 
-// unknownCommand returns the error for an unknown command, with the replacement for a command of Juju, or else similar
-// commands.
-func unknownCommand(root *cobra.Command, name string) error {
+// unknownCommand returns the error for an unknown command, given with the words that follow it: what replaces a command of
+// Juju, or else similar commands.
+func unknownCommand(root *cobra.Command, words []string) error {
+	const all = "To list all commands: juju help"
+	name := words[0]
+	if like := joined(commandNames(root), words); like != "" {
+		return cli.WithHint(cli.Usagef("juju %s %s does not exist here; use juju %s", name, words[1], like), all)
+	}
 	for _, a := range absent {
 		if !slices.Contains(strings.Fields(a.names), name) {
 			continue
 		}
 		if a.use != "" {
-			return cli.WithHint(cli.Usagef("juju %s does not exist here; use %s", name, a.use), "To list all commands: juju help")
+			return cli.WithHint(cli.Usagef("juju %s does not exist here; use %s", name, a.use), all)
 		}
-		return cli.WithHint(cli.Usagef("juju %s is not implemented", name),
-			strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
+		return cli.WithHint(cli.Usagef("juju %s is not implemented", name), a.why+"\n"+all)
 	}
-	hint := "To list all commands: juju help"
+	hint := all
 	if like := alike(name, commandNames(root)); len(like) > 0 {
 		hint = "Did you mean: " + cli.OneOf(like) + "\n" + hint
 	}
 	return cli.WithHint(cli.Usagef("unrecognized command: juju %s", name), hint)
 }
 
+// nouns are what commands of two words, as in Juju 1, are about, with the nouns in the names of ours.
+var nouns = map[string]string{"machine": "machine", "unit": "unit", "service": "service", "application": "service", "app": "service",
+	"relation": "relation", "user": "user", "model": "model", "environment": "model", "controller": "controller",
+	"system": "controller", "space": "space", "subnet": "subnet", "storage": "storage", "backup": "backup", "cloud": "cloud",
+	"credential": "credential", "offer": "offer", "resource": "resource", "action": "action", "key": "ssh-key",
+	"ssh-key": "ssh-key", "authorized-key": "ssh-key", "authorised-key": "ssh-key"}
+
+// subcommands are commands of two words whose replacement has other words.
+var subcommands = map[string]string{
+	"action defined": "actions", "action do": "run-action", "action run": "run-action", "action fetch": "show-task",
+	"action status": "operations", "action cancel": "cancel-task", "user change-password": "change-user-password",
+	"model get": "model-config", "model set": "model-config", "model unset": "model-config", "model config": "model-config",
+	"space create": "add-space", "space update": "move-to-space", "storage pool": "storage-pools",
+}
+
+// joined returns the command that the first two words of an unknown one mean, a verb and a noun in either order, or "".
+func joined(commands, words []string) string {
+	if len(words) < 2 {
+		return ""
+	}
+	for _, pair := range [][2]string{{words[0], words[1]}, {words[1], words[0]}} {
+		verb, noun := pair[0], nouns[pair[1]]
+		if noun == "" {
+			noun = nouns[strings.TrimSuffix(pair[1], "s")]
+		}
+		if noun == "" {
+			continue
+		}
+		names := []string{subcommands[noun+" "+verb]}
+		for _, v := range append([]string{verb}, verbs[verb]...) {
+			if v == "list" {
+				names = append(names, noun+"s", noun)
+			}
+			names = append(names, v+"-"+noun, v+"-"+noun+"s")
+		}
+		if verb == words[1] && nouns[verb] == "" {
+			names = append(names, verb) // "service set"
+		}
+		for _, name := range names {
+			if slices.Contains(commands, name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // verbs are words with which users begin the names of commands, and those with which ours begin.
 var verbs = map[string][]string{"delete": {"remove", "destroy"}, "rm": {"remove", "destroy"}, "del": {"remove", "destroy"},
-	"create": {"add"}, "new": {"add"}, "ls": {"list"}, "get": {"show"}, "describe": {"show"}, "unset": {"reset"},
+	"create": {"add"}, "new": {"add"}, "ls": {"list"}, "get": {"show"}, "describe": {"show"}, "info": {"show"}, "unset": {"reset"},
 	"modify": {"update", "set"}, "edit": {"update", "set"}, "stop": {"destroy", "remove"}, "start": {"add", "deploy"}}
 
 // alike returns the commands that a user may have meant: one with another verb, or else with a similar name.
@@ -153,56 +209,4 @@ func unknownIn(root *cobra.Command, args []string) []string {
 		}
 	}
 	return nil
-}
-
-// absentFlags are flags of Juju's commands that this program lacks: their names, separated by spaces, the commands that
-// have them in Juju, all if "", and what to do instead.
-var absentFlags = []struct{ names, commands, why string }{
-	{"base bootstrap-base", "bootstrap", "charms and add-machine choose the base; the controller's own is its host's"},
-	{"channel revision controller-charm-channel", "", "there is no charm store"},
-	{"device", "", "devices are not supported yet"},
-	{"keep-instance", "", "destroying a machine stops its instance"},
-	{"proxy", "", "it connects to machines directly"},
-	{"scope", "trust", "it is for Kubernetes clouds, and there is none"},
-	{"container remote operator", "", "there is no Kubernetes cloud"},
-	{"background", "run-action", "it does not wait unless --wait is given"},
-	{"max-output", "", "the output is always shown in full"},
-	{"via", "", "relations across models are not supported yet"},
-	{"disks", "add-machine", "the size of the disk is a constraint, as in --constraints root-disk=20G"},
-	{"public-key", "add-machine", "the public key is read from the private one: --private-key"},
-	{"clouds regions", "bootstrap", "see juju clouds and juju regions"},
-	{"controller", "add-cloud update-cloud remove-cloud", "a controller has one cloud, on which it was bootstrapped"},
-	{"agent-version agent-stream build-agent metadata-source auto-upgrade", "", "agents run the binaries that are installed next to juju"},
-	{"summary", "wait-for", "it prints what it waits for as it goes; use juju status"},
-	{"model-timeout", "", "use --timeout"},
-}
-
-// unknownFlag adds to the error of an unknown flag what to do instead, for a flag of Juju, or else similar flags.
-func unknownFlag(cmd *cobra.Command, err error) error {
-	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
-		return err
-	}
-	for _, a := range absentFlags {
-		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
-			return cli.Usagef("juju %s has no flag --%s: %s", cmd.CalledAs(), name, a.why)
-		}
-	}
-	var flags []string
-	note := func(f *pflag.Flag) {
-		if !f.Hidden {
-			flags = append(flags, f.Name)
-		}
-	}
-	cmd.Flags().VisitAll(note)
-	cmd.InheritedFlags().VisitAll(note)
-	like := spelling.Near(name, flags)
-	if len(like) == 0 {
-		return err
-	}
-	for i := range like {
-		like[i] = "--" + like[i]
-	}
-	return cli.WithHint(err, "Did you mean: "+cli.OneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(),
-		cmd.Name()))
 }

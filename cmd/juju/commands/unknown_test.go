@@ -60,6 +60,17 @@ func TestAbsentCommands(t *testing.T) {
 			}
 		}
 	}
+	for command := range strings.SplitSeq("metrics sla wallets set-plan agree dashboard upgrade-gui cached-images branch add-secret juju-run", " ") {
+		text := ""
+		for _, a := range absent {
+			if slices.Contains(strings.Fields(a.names), command) {
+				text = a.use + a.why
+			}
+		}
+		if text == "" {
+			t.Errorf("juju %s: neither why it is absent, nor what to do", command)
+		}
+	}
 	if len(seen) < 110 {
 		t.Errorf("the table has %d commands only", len(seen))
 	}
@@ -83,5 +94,32 @@ func TestYesFlags(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("only %d commands were looked at", n)
+	}
+}
+
+// A command in two words, as in Juju 1 and other programs, is answered with the command that it means.
+func TestCommandsOfTwoWords(t *testing.T) {
+	t.Parallel()
+	names := commandNames(New(&cli.Session{}))
+	for words, want := range map[string]string{
+		"machine add": "add-machine", "machine remove 3": "remove-machine", "machine list": "machines", "machines destroy 3": "destroy-machine",
+		"user add bob": "add-user", "user info": "show-user", "user list": "users", "user change-password": "change-user-password",
+		"service set web a=b": "set", "service get-constraints web": "get-constraints", "service add-unit web": "add-unit",
+		"storage list": "storage", "storage add web/0 data": "add-storage", "storage pool list": "storage-pools",
+		"action do web/0 go": "run-action", "action fetch 2": "show-task", "authorized-keys delete x": "delete-ssh-key",
+		"backups create": "create-backup", "environment get": "model-config", "system list": "controllers",
+		"list users": "users", "add unit web": "add-unit", "delete unit web/0": "remove-unit", "ls machines": "machines",
+		"application remove web": "remove-service", "space create db": "add-space", "key add x": "add-ssh-key",
+		"unit list": "", "frobnicate add": "", "machine": "", "machine 3": "", "machine status": "status", "machines storage": "",
+	} {
+		if got := joined(names, strings.Fields(words)); got != want {
+			t.Errorf("juju %s means %q, want %q", words, got, want)
+		}
+	}
+	for old, new := range map[string]string{"ensure-availability": "enable-ha", "get-environment": "model-config", "dump-model": "dump-db",
+		"api-endpoints": "show-controller", "list-tasks": "operations", "use-environment": "switch", "environments": "models"} {
+		if cmd, _, err := New(&cli.Session{}).Find([]string{old}); err != nil || cmd.Name() != new {
+			t.Errorf("juju %s is not juju %s: %v", old, new, err)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func ControllersCommand(s *cli.Session) *cobra.Command {
 	c := &controllers{Session: s}
 	cmd := &cobra.Command{
 		Use:     "controllers",
-		Aliases: []string{"list-controllers"},
+		Aliases: []string{"list-controllers", "systems", "list-systems"},
 		Short:   "List the controllers that this client knows",
 		Long: `List the controllers that this client has created or registered with: the selected model
 and your user on each, your access to it, its cloud and version, and how many controllers

@@ -30,7 +30,7 @@ func DestroyEnvironmentCommand(s *cli.Session) *cobra.Command {
 	d := &destroyEnvironment{Session: s}
 	cmd := &cobra.Command{
 		Use:     "destroy-environment NAME",
-		Aliases: []string{"destroy-controller", "kill-controller"},
+		Aliases: []string{"destroy-controller", "kill-controller", "destroy-env", "destroy-system", "kill-system"},
 		Short:   "Destroy a controller and everything in it",
 		Long: `Destroy a controller with all its models, services and machines, and remove all their
 files. This cannot be undone.
@@ -58,7 +58,7 @@ yet to release storage that is to be kept, as after juju remove-storage --no-des
 			if d.destroyStorage && d.releaseStorage {
 				return models.ErrBothStorage
 			}
-			d.checksModels = cmd.CalledAs() == "destroy-controller" && !d.allModels
+			d.checksModels = slices.Contains([]string{"destroy-controller", "destroy-system"}, cmd.CalledAs()) && !d.allModels
 			return d.run(cmd.Context(), args)
 		},
 	}

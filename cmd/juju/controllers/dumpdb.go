@@ -14,8 +14,9 @@ import (
 func DumpDBCommand(s *cli.Session) *cobra.Command {
 	d := &dumpDB{Session: s}
 	cmd := &cobra.Command{
-		Use:   "dump-db",
-		Short: "Show the database of a model",
+		Use:     "dump-db",
+		Aliases: []string{"dump-model"},
+		Short:   "Show the database of a model",
 		Long: `Show all documents of a model in the controller's database, by collection, without
 passwords and transaction metadata. Use it for debugging, or attach it to a bug report.`,
 		Example: `  juju dump-db

@@ -20,8 +20,9 @@ type enableHAAPI interface {
 func EnableHACommand(s *cli.Session) *cobra.Command {
 	e := &enableHA{Session: s}
 	cmd := &cobra.Command{
-		Use:   "enable-ha",
-		Short: "Add controllers, so that one can be lost",
+		Use:     "enable-ha",
+		Aliases: []string{"ensure-availability"},
+		Short:   "Add controllers, so that one can be lost",
 		Long: `Add controllers until there are as many as -n says, and replace those that are lost.
 All of them serve clients and agents, and use the MongoDB that was given to juju bootstrap
 or juju migrate-store with --mongo-url. The store in a controller's own process can't be

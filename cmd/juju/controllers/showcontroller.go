@@ -21,8 +21,9 @@ type showControllerAPI interface {
 func ShowControllerCommand(s *cli.Session) *cobra.Command {
 	c := &showController{Session: s}
 	cmd := &cobra.Command{
-		Use:   "show-controller [CONTROLLER]",
-		Short: "Show a controller",
+		Use:     "show-controller [CONTROLLER]",
+		Aliases: []string{"api-endpoints", "api-info"},
+		Short:   "Show a controller",
 		Long: `Show a controller: its addresses, its version and your account. If its store is a MongoDB
 that controllers can share, also show which controllers are up, which one leads, and when
 one that is down was last seen. The one that leads runs the workers that must run once.

@@ -17,7 +17,7 @@ func AddModelCommand(s *cli.Session) *cobra.Command {
 	a := &addModel{Session: s}
 	cmd := &cobra.Command{
 		Use:     "add-model NAME [CLOUD[/REGION]]",
-		Aliases: []string{"create-model", "create-env"},
+		Aliases: []string{"create-model", "create-env", "create-environment"},
 		Short:   "Create a model",
 		Long: `Create a model and select it. Each model has its own services, relations and machines, and
 its own namespace, and can be destroyed as a whole. All models of a controller are on its

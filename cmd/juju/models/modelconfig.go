@@ -18,9 +18,10 @@ import (
 func ModelConfigCommand(s *cli.Session) *cobra.Command {
 	m := &modelConfig{Session: s}
 	cmd := &cobra.Command{
-		Use:     "model-config [KEY | KEY=VALUE...]",
-		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env"},
-		Short:   "Show or change the settings of a model",
+		Use: "model-config [KEY | KEY=VALUE...]",
+		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env",
+			"get-environment", "set-environment", "unset-environment"},
+		Short: "Show or change the settings of a model",
 		Long: `Show all settings of a model with the source of each value, or the value of one setting;
 or change settings. If a setting is invalid, none are changed. --file reads settings from
 a YAML file, or what --format yaml prints; KEY=VALUE arguments override it. --reset resets
@@ -36,7 +37,7 @@ The settings are:
 		Annotations: cli.SeeAlso("model-constraints", "config", "show-model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Under these older names the arguments are keys to reset.
-			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
+			if strings.HasPrefix(cmd.CalledAs(), "unset-") {
 				m.reset, args = append(m.reset, args...), nil
 			}
 			return m.run(cmd.Context(), args)

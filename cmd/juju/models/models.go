@@ -17,7 +17,7 @@ func ModelsCommand(s *cli.Session) *cobra.Command {
 	m := &models{Session: s}
 	cmd := &cobra.Command{
 		Use:     "models",
-		Aliases: []string{"list-models"},
+		Aliases: []string{"list-models", "environments", "list-environments"},
 		Short:   "List the models",
 		Long: `List the models of a controller that you have access to, with your access to each. An
 asterisk marks the selected model.`,

@@ -16,7 +16,7 @@ import (
 func SwitchCommand(s *cli.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL|-]",
-		Aliases: []string{"env"},
+		Aliases: []string{"env", "use-model", "use-environment", "use-env"},
 		Short:   "Select a model or a controller",
 		Long: `Select the default model or controller for commands. Without an argument, print the
 selected model. A name that is both a model on the selected controller and a controller
