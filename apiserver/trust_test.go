@@ -50,7 +50,7 @@ func TestOnlySuperusersSeeTheSecretsOfACredential(t *testing.T) {
 			t.Errorf("a model at %v: %v", at, err)
 		}
 	}
-	if _, err := admin.CreateModel(ctx, "m", client.ModelPlace{clouds[0], "default", "default"}, nil); err != nil {
+	if _, err := admin.CreateModel(ctx, "m", client.ModelPlace{Cloud: clouds[0], Region: "default", Credential: "default"}, nil); err != nil {
 		t.Error(err)
 	}
 }

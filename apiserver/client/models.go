@@ -183,14 +183,18 @@ func (c *Conn) WatchModel(ctx context.Context, uuid string) (<-chan struct{}, er
 	return notify(ctx, c, "Status", "WatchModel", params.Entity{Tag: params.TagOf(entity.ModelTag(uuid))})
 }
 
-// A ModelPlace is the cloud of a new model, its region and its credential; each is "" for the controller's.
-type ModelPlace struct{ Cloud, Region, Credential string }
+// A ModelPlace is the cloud of a new model, its region and its credential, each "" for the controller's, and its owner, ""
+// for the user.
+type ModelPlace struct{ Cloud, Region, Credential, Owner string }
 
-// CreateModel adds a model that the user owns, with settings as users write them. The
+// CreateModel adds a model, with settings as users write them. Only superusers add models for others. The
 // connection must be to the controller itself.
 func (c *Conn) CreateModel(ctx context.Context, name string, at ModelPlace, config map[string]string) (Model, error) {
 	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}, Region: at.Region}
 	if at.Cloud != "" {
+	if at.Owner != "" {
+		args.OwnerTag = params.TagOf(entity.UserTag(at.Owner))
+	}
 		args.CloudTag = params.CloudTag(at.Cloud)
 	}
 	if at.Credential != "" {

@@ -185,7 +185,7 @@ func TestCloudsAndTheirCredentials(t *testing.T) {
 	u.types("controller-config", "api-port=1")
 	u.types("add-model", "one", "lxd/default", "--credential", "default", "--no-switch")
 	want := "[SetModelDefaults map[http-proxy:http://p:1] ResetModelDefaults [automatically-retry-hooks] " +
-		"ResetModelDefaults [http-proxy] SetControllerConfig map[api-port:1] CreateModel one {lxd default default}]"
+		"ResetModelDefaults [http-proxy] SetControllerConfig map[api-port:1] CreateModel one {lxd default default }]"
 	if got := fmt.Sprint(u.ctrl.calls); got != want {
 		t.Errorf("the controller was asked\n%s\nwant\n%s", got, want)
 	}

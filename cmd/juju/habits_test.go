@@ -281,3 +281,44 @@ web:
 	u.types("show-application", "other")
 	u.sees(1, "", "ERROR service \"other\" not found\nTo list services: juju status\n")
 }
+
+// Flags of Juju's that are other ways to say what the commands take.
+func TestFlagsOfJuju(t *testing.T) {
+	t.Parallel()
+	u := atController(t)
+	u.types("set-constraints", "-a", "web", "mem=2G")
+	u.asked(`SetServiceConstraints web "mem=2048M"`)
+	u.types("find-offers", "--url", "bob/shop.db")
+	if u.code > 1 {
+		t.Errorf("find-offers --url: %s", u.err.String())
+	}
+	u.types("find-offers", "bob/shop", "--url", "bob/shop.db")
+	u.sees(2, "", "ERROR unrecognized args: [\"bob/shop\"]: --url says where to look\nFor usage: juju help find-offers\n")
+	ca, err := os.ReadFile("testdata/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.note(func(c *store.Contents) { c.Controllers["prod"].CACert = string(ca) })
+	file := filepath.Join(t.TempDir(), "bob")
+	u.types("add-user", "bob", "--output", file)
+	if text, err := os.ReadFile(file); u.code != 0 || err != nil || u.out.Len() > 0 || !strings.Contains(string(text), "juju register ") {
+		t.Errorf("add-user --output: %v, %s%s", err, text, u.err.String())
+	}
+	u.types("create-backup", "--filename", file)
+	u.sees(1, "", "ERROR cannot back up: "+file+" exists\nName another file.\n")
+	u.types("create-backup", file, "--filename", file)
+	u.sees(2, "", "ERROR unrecognized args: [\""+file+"\"]\nFor usage: juju help create-backup\n")
+	u.types("kill-controller", "prod", "-y", "--no-wait", "-t", "0s")
+	u.sees(2, "", "ERROR --timeout must be positive, got 0s\nFor usage: juju help destroy-environment\n")
+	for line, want := range map[string]string{
+		"refresh web --base ubuntu@24.04": "juju refresh has no flag --base: a service keeps its base",
+		"models --user bob":               "juju models has no flag --user: to see whom",
+		"debug-log --include-labels x":    "juju debug-log has no flag --include-labels: its lines",
+		"bootstrap --to x":                "juju bootstrap has no flag --to: the cloud chooses",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+want) {
+			t.Errorf("%s: exit code %d, said %s", line, u.code, u.err.String())
+		}
+	}
+}

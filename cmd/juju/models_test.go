@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,10 +101,11 @@ func (f *fakeController) CreateModel(
 		call += fmt.Sprint(" ", at)
 	}
 	f.calls = append(f.calls, strings.TrimSpace(call+" "+strings.TrimPrefix(fmt.Sprint(config), "map[]")))
+	owner := cmp.Or(at.Owner, "admin")
 	if f.err == nil {
-		f.add("admin", name)
+		f.add(owner, name)
 	}
-	return client.Model{Name: name, UUID: name + "-uuid", Owner: "admin"}, f.err
+	return client.Model{Name: name, UUID: name + "-uuid", Owner: owner}, f.err
 }
 
 func (f *fakeController) add(owner, name string) *entity.ModelInfo {
@@ -144,9 +146,15 @@ func TestAddModel(t *testing.T) {
 	if got := fmt.Sprint(u.ctrl.calls); got != "[CreateModel staging CreateModel other map[default-series:noble]]" {
 		t.Errorf("asked %s", got)
 	}
+	u.types("add-model", "his", "--owner", "bob")
+	u.sees(0, "", "Model \"his\" is created on controller \"prod\" and selected.\n")
+	if got, calls := u.selected(), u.ctrl.calls; got != "prod:bob/his" || calls[len(calls)-1] != "CreateModel his {   bob}" {
+		t.Errorf("selected is %q, asked %q", got, calls)
+	}
 	for line, want := range map[string]string{
-		"add-model":       "ERROR no model specified\n",
-		"add-model a b c": "ERROR unrecognized args: [\"b\" \"c\"]\n",
+		"add-model x --owner b@d": "ERROR invalid user name \"b@d\"\n",
+		"add-model":               "ERROR no model specified\n",
+		"add-model a b c":         "ERROR unrecognized args: [\"b\" \"c\"]\n",
 		"add-model Big": "ERROR \"Big\" is not a valid name: model names may only contain lowercase " +
 			"letters, digits and hyphens\n",
 		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",
@@ -155,6 +163,8 @@ func TestAddModel(t *testing.T) {
 		"models --format xml":           "ERROR unknown format \"xml\"\n",
 		"show-model a b":                "ERROR unrecognized args: [\"b\"]\n",
 		"show-model a --format oneline": "ERROR unknown format \"oneline\"\n",
+		"switch a -c b":                 "ERROR unrecognized args: [\"a\"]: --controller and --model say what to select\n",
+		"switch -m a:b -c c":            "ERROR --model a:b and --controller c both name a controller\n",
 		"switch a b":                    "ERROR unrecognized args: [\"b\"]\n",
 	} {
 		u.types(strings.Fields(line)...)
@@ -182,6 +192,10 @@ controller  local  available   1         3      admin
 default*    local  available   0         3      admin
 bob/his     local  destroying  0         3      admin
 `, "")
+	u.types("models", "--uuid", "--all")
+	if !strings.Contains(u.out.String(), "\ndefault*    default-uuid     local  available   0         3      admin\n") {
+		t.Errorf("printed %s", u.out.String())
+	}
 	u.types("list-models", "--format", "yaml")
 	if !strings.Contains(u.out.String(), "current-model: default\n") ||
 		!strings.Contains(u.out.String(), "  - name: bob/his\n") ||
@@ -237,6 +251,10 @@ func TestSwitch(t *testing.T) {
 	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: new, test\n")
 	u.types("switch", "nope:new")
 	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod, test\n")
+		{"switch -c test", "", "prod:admin/test -> test:admin/work\n"},
+		{"switch --controller prod --model new", "", "test:admin/work -> prod:admin/new\n"},
+		{"switch --model test", "", "prod:admin/new -> prod:admin/test\n"},
+		{"switch -m prod:test", "", "prod:admin/test (no change)\n"},
 	u.note(func(c *store.Contents) { c.Current = "" })
 	u.types("switch")
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no currently specified model\n") {

@@ -93,6 +93,7 @@ func (r *runOnUnits) targetFlags(f *pflag.FlagSet) {
 	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions in this group")
 	f.BoolVar(&r.background, "background", false, "print task ids and return without waiting")
+	f.Bool("utc", false, "show times in UTC, as the command always does")
 }
 
 type runOnUnits struct {

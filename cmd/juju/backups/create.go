@@ -35,9 +35,17 @@ or a MongoDB from version 4.0, in a replica set.`,
 		Example: `  juju create-backup prod.backup
   juju create-backup --passphrase-file secret /backups/$(date +%F).backup`,
 		Annotations: cli.SeeAlso("verify-backup", "restore-backup"),
-		Args:        oneFile,
-		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.filename != "" {
+				args = append([]string{c.filename}, args...)
+			}
+			return oneFile(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.run(cmd.Context(), append(args, c.filename)[0])
+		},
 	}
+	cmd.Flags().StringVar(&c.filename, "filename", "", "the `FILE`, instead of the argument")
 	cmd.Flags().BoolVar(&c.readable, "plain", false, "do not encrypt the backup")
 	c.flag(cmd)
 	s.ControllerFlag(cmd)
@@ -47,6 +55,7 @@ or a MongoDB from version 4.0, in a replica set.`,
 type create struct {
 	passphrase
 	readable bool
+	filename string
 }
 
 func (c *create) run(ctx context.Context, path string) error {

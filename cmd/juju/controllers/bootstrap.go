@@ -90,6 +90,10 @@ cleans up unless --keep-broken is given.`,
 		"the name of this client's credential of the cloud (see juju help add-credential)")
 	cmd.Flags().StringVar(&b.constraints, "bootstrap-constraints", "",
 		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
+	for _, accepted := range []string{"no-gui", "no-dashboard"} { // there is none
+		cmd.Flags().Bool(accepted, false, "")
+		cmd.Flags().Lookup(accepted).Hidden = true
+	}
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }

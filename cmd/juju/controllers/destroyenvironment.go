@@ -58,6 +58,9 @@ yet to release storage that is to be kept, as after juju remove-storage --no-des
 			if d.destroyStorage && d.releaseStorage {
 				return models.ErrBothStorage
 			}
+			if d.timeout <= 0 {
+				return cli.Usagef("--timeout must be positive, got %v", d.timeout)
+			}
 			d.checksModels = slices.Contains([]string{"destroy-controller", "destroy-system"}, cmd.CalledAs()) && !d.allModels
 			return d.run(cmd.Context(), args)
 		},
@@ -67,8 +70,11 @@ yet to release storage that is to be kept, as after juju remove-storage --no-des
 	cmd.Flags().BoolVar(&d.allModels, "destroy-all-models", false,
 		"with destroy-controller: also destroy models with machines or services")
 	cli.YesFlag(cmd, &d.yes)
-	cmd.Flags().Bool("force", false, "")
-	cmd.Flags().Lookup("force").Hidden = true
+	cmd.Flags().DurationVarP(&d.timeout, "timeout", "t", destroyTimeout, "how long stopping all processes may take")
+	for _, accepted := range []string{"force", "no-wait"} { // it runs no hooks, for which Juju would wait
+		cmd.Flags().Bool(accepted, false, "")
+		cmd.Flags().Lookup(accepted).Hidden = true
+	}
 	return cmd
 }
 
@@ -78,9 +84,10 @@ type destroyEnvironment struct {
 	allModels                      bool
 	checksModels                   bool // fails if models are in use
 	destroyStorage, releaseStorage bool
+	timeout                        time.Duration
 }
 
-// destroyTimeout is how long stopping all processes of a controller may take. It is longer the more machines there are; who
+// destroyTimeout is how long stopping all processes of a controller may take by default. It is longer the more machines there are; who
 // repeats the command goes on with those that are left.
 const destroyTimeout = 5 * time.Minute
 
@@ -134,7 +141,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	if err := d.confirm(ctx, name, hosts.Names()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, destroyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	if names := hosts.Names(); names != "" {
 		d.Note("Removing the agents from your hosts: %s", names)

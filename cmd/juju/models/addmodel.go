@@ -33,6 +33,7 @@ credential that --credential names, or else with the one of the bootstrap.`,
 	cmd.Flags().StringArrayVar(&a.config, "config", nil,
 		"a setting of the model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().StringVar(&a.at.Credential, "credential", "", "the controller's `CREDENTIAL` of the cloud for the machines")
+	cmd.Flags().StringVar(&a.at.Owner, "owner", "", "the `USER` who owns the model, if you are a superuser")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.ControllerFlag(cmd)
 	return cmd
@@ -64,6 +65,9 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	}
 	if !entity.IsValidModel(name) {
 		return cli.Usage(entity.InvalidModel(name))
+	}
+	if owner := a.at.Owner; owner != "" && !entity.IsValidUser(owner) {
+		return cli.Usage(entity.InvalidUser(owner))
 	}
 	config, err := ModelSettings(a.config)
 	if err != nil {

@@ -29,6 +29,8 @@ asterisk marks the selected model.`,
 	}
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ControllerFlag(cmd)
+	cmd.Flags().BoolVar(&m.uuids, "uuid", false, "also show the UUIDs of the models, in the tabular format")
+	cmd.Flags().Bool("all", false, "list the models of all users, as the command always does for a superuser")
 	return cmd
 }
 
@@ -36,6 +38,7 @@ type models struct {
 	*cli.Session
 	output cli.Output
 }
+	uuids  bool
 
 // The YAML and JSON forms of models.
 type (
@@ -100,7 +103,13 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 		current = ""
 	}
 	shown := shownModels{Models: []shownModel{}, Current: t.Controller.Unqualify(current)}
-	rows := [][]string{{"Model", "Cloud", "Status", "Machines", "Units", "Access"}}
+	row := func(name, uuid string, rest ...string) []string {
+		if m.uuids {
+			return append([]string{name, uuid}, rest...)
+		}
+		return append([]string{name}, rest...)
+	}
+	rows := [][]string{row("Model", "UUID", "Cloud", "Status", "Machines", "Units", "Access")}
 	for _, s := range summaries {
 		one := showSummary(t, s)
 		shown.Models = append(shown.Models, one)
@@ -108,8 +117,8 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 		if one.Name == current {
 			name += "*"
 		}
-		rows = append(rows, []string{name, one.Cloud, one.Status.Current,
-			strconv.FormatInt(*one.MachineCount, 10), strconv.FormatInt(*one.UnitCount, 10), one.Access})
+		rows = append(rows, row(name, one.UUID, one.Cloud, one.Status.Current,
+			strconv.FormatInt(*one.MachineCount, 10), strconv.FormatInt(*one.UnitCount, 10), one.Access))
 	}
 	if m.output.Format == "tabular" {
 		return m.Write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))

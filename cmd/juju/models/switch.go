@@ -14,14 +14,16 @@ import (
 )
 
 func SwitchCommand(s *cli.Session) *cobra.Command {
-	return &cobra.Command{
+	controller, model := "", ""
+	cmd := &cobra.Command{
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL|-]",
 		Aliases: []string{"env", "use-model", "use-environment", "use-env"},
 		Short:   "Select a model or a controller",
 		Long: `Select the default model or controller for commands. Without an argument, print the
 selected model. A name that is both a model on the selected controller and a controller
 selects the model. With a colon, as in prod:, it selects the controller, and the model
-that was last selected there. A dash selects what was selected before the last switch.`,
+that was last selected there. A dash selects what was selected before the last switch.
+With --controller and --model there is no doubt which of them a name is.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:
@@ -29,8 +31,23 @@ that was last selected there. A dash selects what was selected before the last s
   juju switch -`,
 		Annotations: cli.SeeAlso("models", "whoami"),
 		Args:        cli.AtMost(1),
-		RunE:        func(cmd *cobra.Command, args []string) error { return switchTo(cmd.Context(), s, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case controller+model != "" && len(args) > 0:
+				return cli.Usagef("unrecognized args: %q: --controller and --model say what to select", args)
+			case controller != "" && strings.Contains(model, ":"):
+				return cli.Usagef("--model %s and --controller %s both name a controller", model, controller)
+			case strings.Contains(model, ":"):
+				args = []string{model}
+			case controller+model != "":
+				args = []string{controller + ":" + model}
+			}
+			return switchTo(cmd.Context(), s, args)
+		},
 	}
+	cmd.Flags().StringVarP(&controller, "controller", "c", "", "select this controller, or its model --model")
+	cmd.Flags().StringVarP(&model, "model", "m", "", "select this model")
+	return cmd
 }
 
 func switchTo(ctx context.Context, s *cli.Session, args []string) error {

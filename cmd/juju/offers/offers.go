@@ -170,6 +170,7 @@ func access(t cli.Target, o entity.Offer) string {
 
 func FindOffersCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
+	url := ""
 	var f entity.OfferFilter
 	cmd := &cobra.Command{
 		Use:   "find-offers [CONTROLLER:][USER/MODEL]",
@@ -184,13 +185,12 @@ func FindOffersCommand(s *cli.Session) *cobra.Command {
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
-			where := ""
-			if len(args) > 0 {
-				if of, rest, named := strings.Cut(args[0], ":"); named {
-					s.Controller, where = of, rest
-				} else {
-					where = args[0]
-				}
+			if url != "" && len(args) > 0 {
+				return cli.Usagef("unrecognized args: %q: --url says where to look", args)
+			}
+			where := append(args, url)[0]
+			if of, rest, named := strings.Cut(where, ":"); named {
+				s.Controller, where = of, rest
 			}
 			ctx := cmd.Context()
 			return cli.WithController(ctx, s, func(t cli.Target, api offersAPI) error {
@@ -222,6 +222,7 @@ func FindOffersCommand(s *cli.Session) *cobra.Command {
 	cmd.Flags().StringVar(&f.Interface, "interface", "", "list only offers with an endpoint of this `interface`")
 	cmd.Flags().StringVar(&f.Endpoint, "endpoint", "", "list only offers with this `endpoint`")
 	cmd.Flags().StringVar(&f.Name, "offer", "", "list only offers of this `name`")
+	cmd.Flags().StringVar(&url, "url", "", "where to look, or the `URL` of an offer, instead of the argument")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ControllerFlag(cmd)
 	return cmd

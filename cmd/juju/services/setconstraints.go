@@ -50,7 +50,7 @@ The keys and their values:
 		},
 	}
 	cmd.Flags().StringVar(&service, "service", "", "the service, if it is not the first argument")
-	cmd.Flags().StringVar(&service, "application", "", "")
+	cmd.Flags().StringVarP(&service, "application", "a", "", "")
 	cmd.Flags().Lookup("application").Hidden = true
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)

@@ -10,6 +10,7 @@ import (
 )
 
 func AddUserCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",
@@ -31,15 +32,16 @@ send it over a private channel.`,
 			}
 			ctx := cmd.Context()
 			return cli.WithController(ctx, s, func(t cli.Target, api usersAPI) error {
-				return addUser(ctx, s, t, api, args[0], displayName)
+				return addUser(ctx, s, t, api, args[0], displayName, output)
 			})
 		},
 	}
+	output.Flags(cmd, "")
 	s.ControllerFlag(cmd)
 	return cmd
 }
 
-func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, name, displayName string) error {
+func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, name, displayName string, output cli.Output) error {
 	key, err := api.AddUser(ctx, name, displayName)
 	if err != nil {
 		return err
@@ -53,11 +55,10 @@ func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, na
 	if displayName != "" {
 		shown = fmt.Sprintf("%s (%s)", displayName, name)
 	}
-	_, err = fmt.Fprintf(s.Stdout, `User %q added
+	return s.Write(output, fmt.Appendf(nil, `User %q added
 Please send this command to %s:
     juju register %s
 
 %[1]q has not been granted access to any models. You can use "juju grant" to grant access.
-`, shown, name, token)
-	return err
+`, shown, name, token))
 }
