@@ -174,6 +174,7 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 	info := result.Results[0].Result
 	info.ModelInfo.Status = info.Status.Read()
 	info.ModelInfo.CloudName = strings.TrimPrefix(info.CloudTag, params.CloudTag(""))
+	_, info.Credential, _ = params.ParseCredentialTag(info.CredentialTag) // a cloud may need none
 	return info.ModelInfo, nil
 }
 
@@ -191,10 +192,10 @@ type ModelPlace struct{ Cloud, Region, Credential, Owner string }
 // connection must be to the controller itself.
 func (c *Conn) CreateModel(ctx context.Context, name string, at ModelPlace, config map[string]string) (Model, error) {
 	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}, Region: at.Region}
-	if at.Cloud != "" {
 	if at.Owner != "" {
 		args.OwnerTag = params.TagOf(entity.UserTag(at.Owner))
 	}
+	if at.Cloud != "" {
 		args.CloudTag = params.CloudTag(at.Cloud)
 	}
 	if at.Credential != "" {

@@ -190,6 +190,7 @@ type ServiceConfig struct {
 	Settings       map[string]entity.ConfigSetting      // of its charm
 	Own            map[string]entity.ConfigSetting      // that are not its charm's
 	Storage        map[string]entity.StorageConstraints // by store
+	Bindings       map[string]string                    // the space of each endpoint, with the default at ""
 }
 
 // ServiceConfig returns the settings of a service, as described by its charm, and the storage of new units.
@@ -197,7 +198,7 @@ func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
 	config := ServiceConfig{result.Application, result.Charm, plainSettings(result.Config),
-		plainSettings(result.ApplicationConfig), result.Storage}
+		plainSettings(result.ApplicationConfig), result.Storage, result.EndpointBindings}
 	return config, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -54,6 +55,9 @@ func TestShowController(t *testing.T) {
 	u.ctrl.binaries.Upgrade = &entity.ControllerUpgrade{To: entity.Binaries{Version: "1.2.4", Commit: "c0ffee"}, By: "admin",
 		Began: time.Unix(0, 0), Turn: "0", Changed: []string{"2"},
 		Failed: []entity.ControllerUpgradeFailure{{Machine: "1", Error: "no such luck"}}}
+	u.ctrl.models = nil
+	u.ctrl.add("admin", "default").Machines = []entity.ModelMachine{{ID: "0"}}
+	u.note(func(c *store.Contents) { c.Controllers["prod"].CACert = "PEM" })
 	u.types("show-controller")
 	u.sees(0, `prod:
     details:
@@ -63,6 +67,7 @@ func TestShowController(t *testing.T) {
         cloud: elsewhere
         agent-version: 3.6.5
         release: 1.2.3
+        ca-cert: PEM
     controller-machines:
         "0":
             api-endpoints:
@@ -90,8 +95,15 @@ func TestShowController(t *testing.T) {
         since: "1970-01-01T00:00:00Z"
         upgrading: "0"
         upgraded: ["2"]
+    models:
+        default:
+            model-uuid: default-uuid
+            machine-count: 1
+            unit-count: 3
+    current-model: default
     account:
         user: admin
+        access: superuser
 `, "")
 }
 

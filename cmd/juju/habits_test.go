@@ -13,6 +13,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -260,6 +261,12 @@ func TestShowApplication(t *testing.T) {
 		{Name: "web", CharmURL: "local:jammy/web-1", Series: "jammy", Exposed: true},
 		{Name: "log", CharmURL: "local:jammy/log-1", Series: "jammy", Subordinate: true}}}}
 	u.fake.statuses = status
+	cons, err := constraints.Parse("mem=2G")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.fake.constraints = cons
+	u.fake.config.Bindings = map[string]string{"": "alpha", "site": "db"}
 	u.types("show-application", "web", "log")
 	u.sees(0, `log:
     charm: local:jammy/log-1
@@ -268,15 +275,22 @@ func TestShowApplication(t *testing.T) {
     exposed: false
     remote: false
     life: alive
+    endpoint-bindings:
+        "": alpha
+        site: db
 web:
     charm: local:jammy/web-1
     base: ubuntu@22.04
+    constraints: mem=2048M
     principal: true
     exposed: true
     remote: false
     life: alive
+    endpoint-bindings:
+        "": alpha
+        site: db
 `, "")
-	u.asked("Status web,log", "ServiceConstraints web")
+	u.asked("Status web,log", "ServiceConstraints web", "ServiceConfig web", "ServiceConfig log")
 	u.fake.statuses = status
 	u.types("show-application", "other")
 	u.sees(1, "", "ERROR service \"other\" not found\nTo list services: juju status\n")

@@ -202,7 +202,15 @@ bob/his     local  destroying  0         3      admin
 		!strings.Contains(u.out.String(), "    machine-count: 1\n") {
 		t.Errorf("printed %s", u.out.String())
 	}
+	last := &u.ctrl.models[len(u.ctrl.models)-1]
+	last.Status.Since, last.CloudRegion, last.Credential = someTime, "default", "ops"
 	u.types("show-model", "bob/his")
+	for _, want := range []string{"\n    region: default\n    type: local\n", "\n        since: \"2026-03-01T12:00:00Z\"\n",
+		"\n    credential:\n        name: ops\n        owner: bob\n        cloud: local\n"} {
+		if !strings.Contains(u.out.String(), want) {
+			t.Errorf("no %q in %s", want, u.out.String())
+		}
+	}
 	want := "bob/his:\n    name: bob/his\n    short-name: his\n    model-uuid: his-uuid\n"
 	if !strings.HasPrefix(u.out.String(), want) ||
 		!strings.Contains(u.out.String(), "current: destroying\n") {
@@ -243,6 +251,10 @@ func TestSwitch(t *testing.T) {
 		{"switch test", "", "prod:admin/test (no change)\n"}, // a model first
 		{"switch test:", "", "prod:admin/test -> test:admin/work\n"},
 		{"switch prod", "", "test:admin/work -> prod:admin/test\n"},
+		{"switch -c test", "", "prod:admin/test -> test:admin/work\n"},
+		{"switch --controller prod --model new", "", "test:admin/work -> prod:admin/new\n"},
+		{"switch --model test", "", "prod:admin/new -> prod:admin/test\n"},
+		{"switch -m prod:test", "", "prod:admin/test (no change)\n"},
 	} {
 		u.types(strings.Fields(step.line)...)
 		u.sees(0, step.out, step.says)
@@ -251,10 +263,6 @@ func TestSwitch(t *testing.T) {
 	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: new, test\n")
 	u.types("switch", "nope:new")
 	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod, test\n")
-		{"switch -c test", "", "prod:admin/test -> test:admin/work\n"},
-		{"switch --controller prod --model new", "", "test:admin/work -> prod:admin/new\n"},
-		{"switch --model test", "", "prod:admin/new -> prod:admin/test\n"},
-		{"switch -m prod:test", "", "prod:admin/test (no change)\n"},
 	u.note(func(c *store.Contents) { c.Current = "" })
 	u.types("switch")
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no currently specified model\n") {

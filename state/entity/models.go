@@ -39,8 +39,9 @@ type ModelEntityCount struct {
 // A ModelInfo describes one model.
 type ModelInfo struct {
 	ModelDescription
-	Users    []ModelUser    `json:"users"`
-	Machines []ModelMachine `json:"machines"`
+	Credential string         `json:"-"` // its name; in package params it is a tag
+	Users      []ModelUser    `json:"users"`
+	Machines   []ModelMachine `json:"machines"`
 }
 
 // A ModelUser is one user of a model.

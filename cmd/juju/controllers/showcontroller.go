@@ -12,6 +12,8 @@ import (
 )
 
 type showControllerAPI interface {
+	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
+	ControllerAccess() string
 	ControllerNodes(ctx context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error)
 	ServerVersion() string
 	Release() string
@@ -24,11 +26,11 @@ func ShowControllerCommand(s *cli.Session) *cobra.Command {
 		Use:     "show-controller [CONTROLLER]",
 		Aliases: []string{"api-endpoints", "api-info"},
 		Short:   "Show a controller",
-		Long: `Show a controller: its addresses, its version and your account. If its store is a MongoDB
-that controllers can share, also show which controllers are up, which one leads, and when
-one that is down was last seen. The one that leads runs the workers that must run once.
-While they are upgraded, show to which version, how far that is, and what has failed.
-Without CONTROLLER, show the selected controller.`,
+		Long: `Show a controller: its addresses, CA certificate and version, your models there and your
+account. If its store is a MongoDB that controllers can share, also show which controllers
+are up, which one leads, and when one that is down was last seen. The one that leads runs
+the workers that must run once. While they are upgraded, show to which version, how far
+that is, and what has failed. Without CONTROLLER, show the selected controller.`,
 		Example: `  juju show-controller
   juju show-controller prod --format json`,
 		Annotations: cli.SeeAlso("enable-ha", "upgrade-controller", "status", "models"),
@@ -56,6 +58,8 @@ type (
 		Details  controllerDetails         `yaml:"details" json:"details"`
 		Machines map[string]controllerNode `yaml:"controller-machines,omitempty" json:"controller-machines,omitempty"`
 		Upgrade  *controllerUpgrade        `yaml:"upgrade,omitempty" json:"upgrade,omitempty"`
+		Models   map[string]countedModel   `yaml:"models,omitempty" json:"models,omitempty"`
+		Model    string                    `yaml:"current-model,omitempty" json:"current-model,omitempty"`
 		Account  controllerAccount         `yaml:"account" json:"account"`
 	}
 	controllerDetails struct {
@@ -64,6 +68,12 @@ type (
 		Cloud     string   `yaml:"cloud" json:"cloud"`
 		Version   string   `yaml:"agent-version" json:"agent-version"`
 		Release   string   `yaml:"release" json:"release"`
+		CACert    string   `yaml:"ca-cert" json:"ca-cert"`
+	}
+	countedModel struct {
+		UUID     string `yaml:"model-uuid" json:"model-uuid"`
+		Machines int64  `yaml:"machine-count" json:"machine-count"`
+		Units    int64  `yaml:"unit-count" json:"unit-count"`
 	}
 	controllerNode struct {
 		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
@@ -85,7 +95,8 @@ type (
 		Reason    string   `yaml:"reason,omitempty" json:"reason,omitempty"` // why it was cancelled
 	}
 	controllerAccount struct {
-		User string `yaml:"user" json:"user"`
+		User   string `yaml:"user" json:"user"`
+		Access string `yaml:"access" json:"access"`
 	}
 )
 
@@ -101,9 +112,15 @@ func (c *showController) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		summaries, err := api.ModelSummaries(ctx)
+		if err != nil {
+			return err
+		}
 		shown := shownController{
-			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion(), api.Release()},
-			Account: controllerAccount{t.Controller.User}, Machines: map[string]controllerNode{},
+			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion(), api.Release(),
+				t.Controller.CACert},
+			Account: controllerAccount{t.Controller.User, api.ControllerAccess()}, Models: counted(t, summaries),
+			Model: t.Controller.Unqualify(t.Controller.Model), Machines: map[string]controllerNode{},
 		}
 		for _, n := range nodes {
 			one := controllerNode{Addresses: n.Addresses, Status: "ha-enabled", Primary: n.Leads, Release: n.Version,
@@ -131,6 +148,24 @@ func (c *showController) run(ctx context.Context) error {
 		}
 		return c.Write(c.output, text)
 	})
+}
+
+// counted returns the models of a controller, with how much each has.
+func counted(t cli.Target, summaries []entity.ModelSummary) map[string]countedModel {
+	all := map[string]countedModel{}
+	for _, s := range summaries {
+		one := countedModel{UUID: s.UUID}
+		for _, c := range s.Counts {
+			switch c.Entity {
+			case "machines":
+				one.Machines = c.Count
+			case "units":
+				one.Units = c.Count
+			}
+		}
+		all[t.Controller.Unqualify(s.OwnerTag.ID+"/"+s.Name)] = one
+	}
+	return all
 }
 
 // note stores how many controllers there are, for juju controllers.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,17 +29,17 @@ asterisk marks the selected model.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
 	}
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
-	s.ControllerFlag(cmd)
 	cmd.Flags().BoolVar(&m.uuids, "uuid", false, "also show the UUIDs of the models, in the tabular format")
 	cmd.Flags().Bool("all", false, "list the models of all users, as the command always does for a superuser")
+	s.ControllerFlag(cmd)
 	return cmd
 }
 
 type models struct {
 	*cli.Session
 	output cli.Output
-}
 	uuids  bool
+}
 
 // The YAML and JSON forms of models.
 type (
@@ -56,6 +57,8 @@ type (
 		IsController   bool      `yaml:"is-controller" json:"is-controller"`
 		Owner          string    `yaml:"owner" json:"owner"`
 		Cloud          string    `yaml:"cloud" json:"cloud"`
+		Region         string    `yaml:"region,omitempty" json:"region,omitempty"`
+		CloudType      string    `yaml:"type" json:"type"`
 		Life           string    `yaml:"life" json:"life"`
 		Status         modelWord `yaml:"status" json:"status"`
 		Access         string    `yaml:"access,omitempty" json:"access,omitempty"`
@@ -66,10 +69,17 @@ type (
 		Machines     map[string]modelMachine `yaml:"machines,omitempty" json:"machines,omitempty"`
 		AgentVersion string                  `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
 		Release      string                  `yaml:"release,omitempty" json:"release,omitempty"`
+		Credential   *modelCredential        `yaml:"credential,omitempty" json:"credential,omitempty"`
 	}
 	modelWord struct {
 		Current string `yaml:"current" json:"current"`
 		Message string `yaml:"message,omitempty" json:"message,omitempty"`
+		Since   string `yaml:"since,omitempty" json:"since,omitempty"`
+	}
+	modelCredential struct {
+		Name  string `yaml:"name" json:"name"`
+		Owner string `yaml:"owner" json:"owner"`
+		Cloud string `yaml:"cloud" json:"cloud"`
 	}
 )
 
@@ -142,10 +152,15 @@ func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
 
 // showDescription returns what is shown both in lists and of one model.
 func showDescription(t cli.Target, m entity.ModelDescription) shownModel {
+	since := ""
+	if !m.Status.Since.IsZero() {
+		since = m.Status.Since.UTC().Format(time.RFC3339)
+	}
 	return shownModel{
 		Name: m.OwnerTag.ID + "/" + m.Name, ShortName: m.Name, UUID: m.UUID, Type: m.Type, ControllerUUID: m.ControllerUUID,
 		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: cmp.Or(m.CloudName, m.ProviderType), Life: m.Life,
-		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message},
+		Region: m.CloudRegion, CloudType: m.ProviderType,
+		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message, since},
 		AgentVersion: m.AgentVersion, Release: m.Release,
 	}
 }

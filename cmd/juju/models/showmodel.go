@@ -86,6 +86,9 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 
 func showInfo(t cli.Target, info entity.ModelInfo) shownModel {
 	d := showDescription(t, info.ModelDescription)
+	if info.Credential != "" {
+		d.Credential = &modelCredential{info.Credential, d.Owner, d.Cloud}
+	}
 	d.Users, d.Machines = map[string]modelUser{}, map[string]modelMachine{}
 	for _, u := range info.Users {
 		last := "never connected"

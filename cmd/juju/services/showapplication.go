@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
@@ -19,8 +20,8 @@ func ShowApplicationCommand(s *cli.Session) *cobra.Command {
 		Use:     "show-application SERVICE...",
 		Aliases: []string{"show-service"},
 		Short:   "Show services",
-		Long: `Show services: the charm, base and constraints of each, and whether it is exposed. For
-units and statuses, use juju status; for settings, juju config.`,
+		Long: `Show services: the charm, base and constraints of each, whether it is exposed, and the
+space of each endpoint. For units and statuses, use juju status; for settings, juju config.`,
 		Example: `  juju show-application web
   juju show-application web store --format json`,
 		Annotations: cli.SeeAlso("status", "config", "show-unit"),
@@ -52,6 +53,7 @@ units and statuses, use juju status; for settings, juju config.`,
 
 type showApplicationAPI interface {
 	wait.StatusAPI
+	ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
 	ServiceConstraints(ctx context.Context, service string) (constraints.Value, error)
 }
 
@@ -66,6 +68,7 @@ type shownApplication struct {
 	Endpoints entity.ExposedEndpoints `yaml:"exposed-endpoints,omitempty" json:"exposed-endpoints,omitempty"`
 	Remote    bool                    `yaml:"remote" json:"remote"`
 	Life      string                  `yaml:"life" json:"life"`
+	Bindings  map[string]string       `yaml:"endpoint-bindings,omitempty" json:"endpoint-bindings,omitempty"`
 }
 
 func describeServices(ctx context.Context, api showApplicationAPI, names []string) (map[string]shownApplication, error) {
@@ -94,6 +97,11 @@ func describeServices(ctx context.Context, api showApplicationAPI, names []strin
 			}
 			one.Constraints = value.String()
 		}
+		config, err := api.ServiceConfig(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		one.Bindings = config.Bindings
 		shown[name] = one
 	}
 	return shown, nil
