@@ -55,6 +55,11 @@ func TestHostileBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		u.types("verify-backup", path, "--format", "json")
+		var shown map[string]string
+		if err := json.Unmarshal(u.out.Bytes(), &shown); err != nil || shown["controller-name"] != name || shown["controller-uuid"] != "uuid" {
+			t.Errorf("%v: %s%s", err, u.out.String(), u.err.String())
+		}
 		for _, command := range []string{"verify-backup", "restore-backup"} {
 			u.types(command, path)
 			if out := u.out.String() + u.err.String(); strings.Contains(out, "\x1b") || strings.Contains(command, "restore") &&

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"juju/apiserver/client"
 	"juju/state/entity"
 
 	"juju/cmd/juju/commands"
@@ -28,7 +29,7 @@ func TestFormats(t *testing.T) {
 		"version":      {"", "--all"},
 		"model-config": {"", "default-series"},
 		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
-		"run": {"--unit web/0 FORMAT x", "web/0 go"}, "exec": {"--unit web/0 FORMAT x"}, "show-unit": {"web/0"}, "show-application": {"web"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
+		"run": {"--unit web/0 FORMAT x", "web/0 go"}, "exec": {"--unit web/0 FORMAT x"}, "show-unit": {"web/0"}, "show-application": {"web"}, "operations": {""}, "show-action": {"web go"}, "switch": {"", "default"}, "diff-bundle": {"testdata/bundle.yaml"}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
 		"storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
 		"spaces": {"", "--short"}, "show-space": {"db"}, "subnets": {""}, "move-to-space": {"db 10.0.0.0/24"},
@@ -46,7 +47,7 @@ func TestFormats(t *testing.T) {
 	}
 	// They need a controller that can't be played here, a charm, and a machine, which scripts test; debug-log prints
 	// objects.
-	untried := map[string]bool{"dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true}
+	untried := map[string]bool{"dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true, "verify-backup": true}
 	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
 	newCheckedController(u)
@@ -66,6 +67,7 @@ func TestFormats(t *testing.T) {
 			u.fake.spaces = []entity.Space{{ID: "1", Name: "db", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
 			u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Enqueued: someTime,
 				Started: someTime, Completed: someTime, Log: []entity.TaskMessage{{At: someTime, Message: "half"}}}}
+			u.fake.actions = map[string]client.ActionInfo{"go": {Description: "goes"}}
 			u.fake.storage = []entity.StorageStatus{{ID: "data/0", Status: entity.Status{Since: someTime}}}
 			u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1, Uploaded: someTime}}},
 				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}

@@ -1,8 +1,6 @@
 package actions
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
@@ -12,6 +10,7 @@ import (
 )
 
 func ShowActionCommand(s *cli.Session) *cobra.Command {
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:         "show-action SERVICE ACTION",
 		Short:       "Show an action and its parameters",
@@ -26,6 +25,9 @@ func ShowActionCommand(s *cli.Session) *cobra.Command {
 			if len(args) == 1 {
 				return cli.Usagef("no action name specified")
 			}
+			if err := cli.CheckFormat(output.Format, "text"); err != nil {
+				return err
+			}
 			return cli.WithModel(cmd.Context(), s, func(api tasksAPI) error {
 				all, err := api.ServiceActions(cmd.Context(), args[0])
 				if err != nil {
@@ -36,27 +38,44 @@ func ShowActionCommand(s *cli.Session) *cobra.Command {
 					return entity.WithHint(entity.Errorf(entity.NotFound, "unknown action %q", args[1]),
 						"To list the actions: juju actions %s", args[0])
 				}
-				return showAction(s, info)
+				return showAction(s, output, info)
 			})
 		},
 	}
+	output.Flags(cmd, "text", "text", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-func showAction(s *cli.Session, info client.ActionInfo) error {
-	if info.Description != "" {
-		fmt.Fprintf(s.Stdout, "%s\n\n", display.Message(info.Description, "  "))
-	}
+// A shownAction is the YAML and JSON form of an action.
+type shownAction struct {
+	Description string         `yaml:"description,omitempty" json:"description,omitempty"`
+	Params      map[string]any `yaml:"parameters" json:"parameters"` // JSON schemas by name
+	Required    any            `yaml:"required,omitempty" json:"required,omitempty"`
+}
+
+func showAction(s *cli.Session, output cli.Output, info client.ActionInfo) error {
 	params, _ := info.Schema["properties"].(map[string]any)
-	if len(params) == 0 {
-		fmt.Fprintln(s.Stdout, "This action takes no parameters.")
-		return nil
+	if output.Format != "text" {
+		if params == nil {
+			params = map[string]any{}
+		}
+		text, err := cli.Encode(output.Format, shownAction{info.Description, params, info.Schema["required"]})
+		if err != nil {
+			return err
+		}
+		return s.Write(output, text)
 	}
-	text, err := cli.Encode("yaml", params)
-	if err != nil {
-		return err
+	text := []byte("This action takes no parameters.\n")
+	if len(params) > 0 {
+		list, err := cli.Encode("yaml", params)
+		if err != nil {
+			return err
+		}
+		text = append([]byte("Arguments\n"), list...)
 	}
-	fmt.Fprintf(s.Stdout, "Arguments\n%s", text)
-	return nil
+	if info.Description != "" {
+		text = append([]byte(display.Message(info.Description, "  ")+"\n\n"), text...)
+	}
+	return s.Write(output, text)
 }

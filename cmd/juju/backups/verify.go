@@ -12,7 +12,7 @@ import (
 
 // VerifyCommand returns verify-backup.
 func VerifyCommand(s *cli.Session) *cobra.Command {
-	v := &verify{passphrase{Session: s}}
+	v := &verify{passphrase: passphrase{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "verify-backup FILE",
 		Short: "Check a backup of a controller",
@@ -24,12 +24,29 @@ unchanged, and has what a restore needs. This needs no controller.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args[0]) },
 	}
 	v.flag(cmd)
+	v.output.Flags(cmd, "text", "text", "yaml", "json")
 	return cmd
 }
 
-type verify struct{ passphrase }
+type verify struct {
+	passphrase
+	output cli.Output
+}
+
+// A shownBackup is the YAML and JSON form of a backup.
+type shownBackup struct {
+	File       string `yaml:"file" json:"file"`
+	Name       string `yaml:"controller-name" json:"controller-name"`
+	Controller string `yaml:"controller-uuid" json:"controller-uuid"`
+	Cloud      string `yaml:"cloud" json:"cloud"`
+	Version    string `yaml:"version" json:"version"` // of the program that made it
+	Made       string `yaml:"created" json:"created"`
+}
 
 func (v *verify) run(ctx context.Context, path string) error {
+	if err := cli.CheckFormat(v.output.Format, "text"); err != nil {
+		return err
+	}
 	f, err := v.open(ctx, path)
 	if err != nil {
 		return err
@@ -41,7 +58,13 @@ func (v *verify) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(v.Stdout, "%s is a complete backup of controller %q on cloud %q, made by juju %s at %s.\n",
-		path, m.Name, m.Cloud, m.Version, m.Made.Format(time.RFC3339))
-	return err
+	shown := shownBackup{path, m.Name, m.Controller, m.Cloud, m.Version, m.Made.Format(time.RFC3339)}
+	text := fmt.Appendf(nil, "%s is a complete backup of controller %q on cloud %q, made by juju %s at %s.\n",
+		shown.File, shown.Name, shown.Cloud, shown.Version, shown.Made)
+	if v.output.Format != "text" {
+		if text, err = cli.Encode(v.output.Format, shown); err != nil {
+			return err
+		}
+	}
+	return v.Write(v.output, text)
 }

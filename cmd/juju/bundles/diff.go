@@ -36,7 +36,7 @@ takes the bundle for the whole model, and shows what juju apply would change.`,
 	cmd.Flags().BoolVar(&d.annotations, "annotations", false, "compare annotations too")
 	cmd.Flags().StringVar(&d.repo, "repository", "", "the local repository of charms given by URL")
 	d.AddFlags(cmd.Flags())
-	d.output.Flags(cmd, "")
+	d.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -95,10 +95,12 @@ func (d *diffBundle) run(ctx context.Context, args []string) error {
 	case len(args) == 0:
 		return cli.Usagef("no bundle specified")
 	}
-	if d.declared {
-		if err := cli.CheckListFormat(d.output.Format); err != nil {
-			return err
-		}
+	check := cli.CheckListFormat
+	if !d.declared {
+		check = func(format string) error { return cli.CheckFormat(format) }
+	}
+	if err := check(d.output.Format); err != nil {
+		return err
 	}
 	b, err := d.read(d.Stdin, args[0], charms.RepositoryOf(d.Session, d.repo))
 	if err != nil {
@@ -134,7 +136,7 @@ func (d *diffBundle) diff(ctx context.Context, api readBundleAPI, b *bundleSourc
 		wanted.Declare(model)
 		return d.tell(bundlechanges.Diff(wanted, model, d.annotations), wanted, model)
 	}
-	text, err := cli.Encode("yaml", bundlechanges.Diff(wanted, model, d.annotations))
+	text, err := cli.Encode(d.output.Format, bundlechanges.Diff(wanted, model, d.annotations))
 	if err != nil {
 		return err
 	}

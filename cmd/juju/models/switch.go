@@ -3,7 +3,6 @@ package models
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 
 func SwitchCommand(s *cli.Session) *cobra.Command {
 	controller, model := "", ""
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL|-]",
 		Aliases: []string{"env", "use-model", "use-environment", "use-env"},
@@ -32,6 +32,9 @@ With --controller and --model there is no doubt which of them a name is.`,
 		Annotations: cli.SeeAlso("models", "whoami"),
 		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckFormat(output.Format, "text"); err != nil {
+				return err
+			}
 			switch {
 			case controller+model != "" && len(args) > 0:
 				return cli.Usagef("unrecognized args: %q: --controller and --model say what to select", args)
@@ -42,15 +45,36 @@ With --controller and --model there is no doubt which of them a name is.`,
 			case controller+model != "":
 				args = []string{controller + ":" + model}
 			}
-			return switchTo(cmd.Context(), s, args)
+			return switchTo(cmd.Context(), s, output, args)
 		},
 	}
 	cmd.Flags().StringVarP(&controller, "controller", "c", "", "select this controller, or its model --model")
 	cmd.Flags().StringVarP(&model, "model", "m", "", "select this model")
+	output.Flags(cmd, "text", "text", "yaml", "json")
 	return cmd
 }
 
-func switchTo(ctx context.Context, s *cli.Session, args []string) error {
+// A selection is the YAML and JSON form of what is selected.
+type selection struct {
+	Controller string `yaml:"controller" json:"controller"`
+	Model      string `yaml:"model,omitempty" json:"model,omitempty"` // with its owner
+	Previous   string `yaml:"previous,omitempty" json:"previous,omitempty"`
+}
+
+// tellSelected prints what is selected.
+func tellSelected(s *cli.Session, output cli.Output, c *store.Contents) error {
+	text := []byte(c.Selected() + "\n")
+	if output.Format != "text" {
+		controller, model, _ := strings.Cut(c.Selected(), ":")
+		var err error
+		if text, err = cli.Encode(output.Format, selection{controller, model, c.Previous}); err != nil {
+			return err
+		}
+	}
+	return s.Write(output, text)
+}
+
+func switchTo(ctx context.Context, s *cli.Session, output cli.Output, args []string) error {
 	st, err := s.Store()
 	if err != nil {
 		return err
@@ -65,8 +89,7 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 			return entity.WithHint(errors.New("no currently specified model"),
 				"To select one: juju switch MODEL, or juju switch CONTROLLER:")
 		}
-		_, err := fmt.Fprintln(s.Stdout, current)
-		return err
+		return tellSelected(s, output, contents)
 	}
 	before := contents.Selected()
 	if args[0] == "-" {
@@ -90,6 +113,9 @@ func switchTo(ctx context.Context, s *cli.Session, args []string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if output.Format != "text" {
+		return tellSelected(s, output, contents)
 	}
 	after := contents.Selected()
 	if before == after {
