@@ -11,6 +11,9 @@ import (
 	"juju/state/entity"
 )
 
+// SeeModel is the hint for what is not found in a model.
+const SeeModel = "To see what is in the model: juju status"
+
 // WithModel calls do with a connection to the target model. *client.Conn implements API.
 func WithModel[API any](ctx context.Context, s *Session, do func(API) error) error {
 	conn, err := s.Connect(ctx)
@@ -19,7 +22,7 @@ func WithModel[API any](ctx context.Context, s *Session, do func(API) error) err
 	}
 	err = s.planned(conn, func() error { return do(conn.(API)) })
 	if errors.Is(err, entity.NotFound) {
-		err = WithHint(err, "To see what is in the model: juju status")
+		err = WithHint(err, SeeModel)
 	}
 	if closeErr := conn.Close(); err == nil {
 		err = closeErr

@@ -170,6 +170,19 @@ func mayAsk(cmd *cobra.Command) bool {
 	})
 }
 
+// lists says, of commands about what juju status does not show, how to list that.
+var lists = map[string]string{
+	"show-task": "To list the tasks: juju operations", "cancel-task": "To list the tasks: juju operations",
+	"show-action-output": "To list the tasks: juju operations", "show-operation": "To list the operations: juju operations",
+	"remove-storage-pool": "To list the pools: juju storage-pools", "update-storage-pool": "To list the pools: juju storage-pools",
+	"remove-ssh-key": "To list the keys: juju ssh-keys", "suspend-relation": "To list the relations: juju offers",
+	"resume-relation": "To list the relations: juju offers", "destroy-relation": "To list the relations: juju status --relations",
+	"show-storage": "To list the storage: juju storage", "remove-storage": "To list the storage: juju storage",
+	"detach-storage": "To list the storage: juju storage", "attach-storage": "To list the storage: juju storage",
+	"show-space": "To list the spaces: juju spaces", "remove-space": "To list the spaces: juju spaces",
+	"rename-space": "To list the spaces: juju spaces",
+}
+
 // hintUsage makes the usage errors of a command point to its help, or to the command that its first words mean.
 func hintUsage(cmd *cobra.Command) {
 	run, check := cmd.RunE, cmd.Args
@@ -186,7 +199,13 @@ func hintUsage(cmd *cobra.Command) {
 		}
 		return err
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return cli.WithHelp(cmd, run(cmd, args)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := cli.WithHelp(cmd, run(cmd, args))
+		if list := lists[cmd.Name()]; list != "" && entity.IsNotFound(err) && entity.Hint(err) == cli.SeeModel {
+			return entity.WithHint(err, "%s", list)
+		}
+		return err
+	}
 }
 
 // helpCommand prints the help of a command, given by its name or an alias.
@@ -208,7 +227,8 @@ lists what else there is help about.`,
 				}
 			}
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(root, args)
+				err := unknownCommand(root, args)
+				return entity.WithHint(err, "%s; the topics of help: juju help topics", entity.Hint(err))
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

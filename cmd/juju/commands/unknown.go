@@ -156,7 +156,8 @@ var verbs = map[string][]string{"delete": {"remove", "destroy"}, "rm": {"remove"
 	"create": {"add"}, "new": {"add"}, "ls": {"list"}, "get": {"show"}, "describe": {"show"}, "info": {"show"}, "unset": {"reset"},
 	"modify": {"update", "set"}, "edit": {"update", "set"}, "stop": {"destroy", "remove"}, "start": {"add", "deploy"}}
 
-// alike returns the commands that a user may have meant: one with another verb, or else with a similar name.
+// alike returns the commands that a user may have meant: one with another verb, or else with a similar name, or else with more
+// words or fewer.
 func alike(name string, commands []string) (like []string) {
 	verb, rest, more := strings.Cut(name, "-")
 	for _, other := range verbs[verb] {
@@ -167,11 +168,23 @@ func alike(name string, commands []string) (like []string) {
 			}
 		}
 	}
-	if len(like) == 0 {
-		return spelling.Near(name, commands)
+	if near := spelling.Near(name, commands); len(like) == 0 && len(near) > 0 {
+		return near
+	}
+	if len(like) == 0 && more { // "deploy-charm", "change-password"
+		words := strings.Split(name, "-")
+		like = slices.DeleteFunc(slices.Clone(commands), func(command string) bool {
+			its := strings.Split(command, "-")
+			return !within(words, its) && !within(its, words)
+		})
 	}
 	slices.Sort(like)
 	return slices.Compact(like)[:min(len(like), maxAlike)]
+}
+
+// within reports whether all words are among others.
+func within(words, others []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(others, word) })
 }
 
 // maxAlike is how many commands are suggested.

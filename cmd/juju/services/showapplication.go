@@ -21,7 +21,8 @@ func ShowApplicationCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"show-service"},
 		Short:   "Show services",
 		Long: `Show services: the charm, base and constraints of each, whether it is exposed, and the
-space of each endpoint. For units and statuses, use juju status; for settings, juju config.`,
+space of each endpoint. For units and statuses, use juju status; for settings, juju
+config.`,
 		Example: `  juju show-application web
   juju show-application web store --format json`,
 		Annotations: cli.SeeAlso("status", "config", "show-unit"),
