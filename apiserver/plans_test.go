@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestPlans(t *testing.T) {
 	if _, err := dry.Expose(ctx, "mysql", nil); !errors.Is(err, entity.NotSupported) {
 		t.Errorf("without anyone to plan: %v", err)
 	}
-	if _, err := dry.ImportFilesystem(ctx, "rootfs", "a", "data"); !errors.Is(err, entity.NotSupported) {
+	if _, err := dry.ClearPendingResources(ctx, nil, false); !errors.Is(err, entity.NotSupported) {
 		t.Errorf("what can't be planned: %v", err)
 	}
 	if w.stored() != before {
@@ -56,7 +57,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("%v, the plan is %+v", err, plan)
 	}
 	for _, call := range []params.PlannedCall{
-		{Facade: "Storage", Version: 6, Method: "Import"}, {Facade: "Plans", Version: 1, Method: "DryRun"},
+		{Facade: "Resources", Version: 3, Method: "ClearPendingResources"}, {Facade: "Plans", Version: 1, Method: "DryRun"},
 		{Facade: "Application", Version: 1, Method: "Expose"},
 	} {
 		if err := w.admin().do("Plans", 1, "DryRun", call, nil); err == nil {
@@ -184,7 +185,11 @@ func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
 	}
 }
 
-// A client that only plans reads what it needs.
+// notPlanned are the methods that change a model and are not planned: a plan has charms itself, is about no host, is not what
+// it guards, and does not tell of files that no service has.
+var notPlanned = []string{"Charms.AddCharm", "MachineManager.ProvisioningScript", "Plans.IfUnchanged", "Resources.ClearPendingResources"}
+
+// A client that only plans reads what it needs, and every change can be planned.
 func TestAPlanningClientReads(t *testing.T) {
 	t.Parallel()
 	for _, r := range facades.Routes() {
@@ -192,6 +197,9 @@ func TestAPlanningClientReads(t *testing.T) {
 			continue
 		}
 		reads := r.Effect == facades.Reads || r.Effect == facades.Checks
+		if unplanned := slices.Contains(notPlanned, r.Facade+"."+r.Method); params.IsPlannable(r.Facade, r.Method) == (reads || unplanned) {
+			t.Errorf("%s.%s is planned, or reads, or is neither: one of these", r.Facade, r.Method)
+		}
 		if got := params.IsRead(r.Facade, r.Method); got != reads {
 			t.Errorf("%s.%s reads: %v, want %v", r.Facade, r.Method, got, reads)
 		}
@@ -262,4 +270,30 @@ func TestAPlanHasTheFilesOfResources(t *testing.T) {
 	w.ok(made.UploadResource(ctx, "site", "pages", ids["pages"], strings.NewReader("five")))
 	_, err = made.SetCharm(ctx, client.SetCharmArgs{Service: "site", CharmURL: url, Resources: ids})
 	w.ok(err)
+}
+
+// What disables commands is no obstacle to a plan of what enables them, nor to that with a token; it is to the others.
+func TestBlocksArePlanned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	w.server.backend.Plans = rehearsed{w}
+	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
+	dry := w.dial(w.adminInfo(w.st.UUID()))
+	dry.PlanOnly()
+	if _, err := dry.Expose(ctx, "mysql", nil); !errors.Is(err, entity.OperationBlocked) {
+		t.Errorf("a plan of what is disabled: %v", err)
+	}
+	token, err := w.st.Transactions().Token(ctx)
+	w.ok(err)
+	made := w.dial(w.adminInfo(w.st.UUID()))
+	made.OnlyIfUnchanged(token)
+	if _, err := made.Expose(ctx, "mysql", nil); !errors.Is(err, entity.OperationBlocked) {
+		t.Errorf("what is disabled: %v", err)
+	}
+	w.ok(made.SwitchBlockOff(ctx, entity.BlockChange))
+	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
+	if err := dry.SwitchBlockOff(ctx, entity.BlockChange); !errors.Is(err, client.ErrPlanned) || len(dry.Planned().Refused) > 0 {
+		t.Errorf("%v, the plan is %+v", err, dry.Planned())
+	}
 }

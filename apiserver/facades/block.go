@@ -17,7 +17,7 @@ const (
 	_        Effect = iota // every route must have one
 	Reads                  // changes nothing
 	Free                   // is never rejected: agents' methods, and changing blocks
-	Named                  // changes or destroys models that it names; it checks each of them itself
+	Named                  // changes or destroys models that it names, or makes another request; it checks each itself
 	Checks                 // changes nothing, and is refused whenever what it checks would be
 	Changes                // changes the model
 	Removes                // removes machines, services, units or relations

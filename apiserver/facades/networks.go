@@ -133,7 +133,7 @@ func spacesRemove(ctx context.Context, c *Caller, p params.RemoveSpaces) (params
 			if !r.DryRun {
 				err = c.Model.Settings().Networks().RemoveSpace(ctx, r.Space.Tag.ID, r.Force)
 			}
-			if r.DryRun || errors.Is(err, entity.InUse) {
+			if r.DryRun || errors.Is(err, entity.InUse) && !c.plans() {
 				use, err := c.Model.Settings().Networks().Uses(ctx, r.Space.Tag.ID)
 				for _, name := range use.Bound {
 					result.Bindings = append(result.Bindings, params.Entity{Tag: params.TagOf(entity.ServiceTag(name))})

@@ -101,6 +101,9 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 	return plan, err
 }
 
+// plans reports whether the caller's changes are only planned.
+func (c *Caller) plans() bool { return c.others != nil }
+
 // plannedCalls are made one after the other, on a copy of the model.
 type plannedCalls struct {
 	Caller

@@ -194,7 +194,7 @@ func storageImport(
 
 // importStorage imports a filesystem in the cloud, and then records it. If the controller dies in between, repeating
 // the import completes it. Imports run one at a time, because a failed import releases the filesystem, which must not
-// be one that another import has just recorded.
+// be one that another import has just recorded. A plan does not ask the cloud: that would begin the import.
 func (c *Caller) importStorage(ctx context.Context, pool, filesystem, store string) (id string, err error) {
 	done, err := c.ImportTurn(ctx)
 	if err != nil {
@@ -205,7 +205,10 @@ func (c *Caller) importStorage(ctx context.Context, pool, filesystem, store stri
 	if err != nil {
 		return "", err
 	}
-	var f entity.Filesystem
+	f := entity.Filesystem{ID: filesystem, Size: 1}
+	if c.plans() {
+		return id, c.Model.Pools().Import(ctx, id, pool, f)
+	}
 	err = c.askCloudOf(ctx, c.Model.UUID(), importing, func(ctx context.Context, cloud Cloud) (err error) {
 		f, err = cloud.Import(ctx, filesystem, id, from)
 		return err

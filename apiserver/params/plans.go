@@ -8,15 +8,19 @@ import (
 
 // plannable are the methods whose changes can be planned, by facade.
 var plannable = map[string][]string{
+	"Action":      {"Cancel", "EnqueueOperation", "Run", "RunOnAllMachines"},
 	"Annotations": {"Set"},
 	"Application": {"AddRelation", "AddUnits", "Consume", "Deploy", "DestroyApplication", "DestroyConsumedApplications", "DestroyRelation",
-		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "ResumeRollout", "RevertRollout", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "Unexpose", "UnsetApplicationsConfig"},
+		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "ResumeRollout", "RevertRollout", "ScaleApplications", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "SetRelationsSuspended", "Unexpose", "UnsetApplicationsConfig"},
 	"ApplicationOffers": {"DestroyOffers", "ModifyOfferAccess", "Offer"},
-	"MachineManager":    {"AddMachines", "DestroyMachineWithParams"},
+	"Block":             {"SwitchBlockOff", "SwitchBlockOn"},
+	"KeyManager":        {"AddKeys", "DeleteKeys"},
+	"MachineManager":    {"AddMachines", "DestroyMachineWithParams", "RetryProvisioning"},
 	"ModelManager":      {"DestroyModels"},
 	"ModelConfig":       {"ModelSet", "ModelUnset", "SetModelConstraints"},
 	"Resources":         {"AddPendingResources"},
-	"Storage":           {"AddToUnit", "Attach", "DetachStorage", "Remove"},
+	"Spaces":            {"CreateSpaces", "MoveSubnets", "ReloadSpaces", "RemoveSpace", "RenameSpace"},
+	"Storage":           {"AddToUnit", "Attach", "CreatePool", "DetachStorage", "Import", "Remove", "RemovePool", "UpdatePool"},
 }
 
 // IsPlannable reports whether the changes of a method can be planned.

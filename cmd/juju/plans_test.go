@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,31 @@ func TestDryRun(t *testing.T) {
 		}
 	}
 
+	// So is what has no life, and what runs on units.
+	for line, want := range map[string]string{
+		"resolved 1": "[RetryProvisioning", "retry-provisioning 1": "[RetryProvisioning", "suspend-relation 4": "[SuspendRelations",
+		"resume-relation 4": "[SuspendRelations", "add-space db": "[AddSpace", "rename-space db data": "[RenameSpace",
+		"remove-space db": "[RemoveSpace", "reload-spaces": "[ReloadSpaces", "move-to-space db 10.0.0.0/24": "[MoveToSpace",
+		"create-storage-pool fast local": "[CreateStoragePool", "update-storage-pool fast a=b": "[UpdateStoragePool",
+		"remove-storage-pool fast": "[RemoveStoragePool", "import-filesystem local x data": "[ImportFilesystem",
+		"disable-command all": "[SwitchBlockOn", "enable-command all": "[SwitchBlockOff", "remove-ssh-key x": "[RemoveSSHKeys",
+		"run-action web/0 go": "[EnqueueActions", "run web/0 go": "[EnqueueActions", "cancel-task 12": "[CancelTasks",
+		"run --unit web/0 -- ls": "[RunCommand", "exec --machine 0 -- ls": "[RunCommand",
+	} {
+		u.fake.calls = nil
+		words := strings.Fields(line)
+		if at := slices.Index(words, "--"); at > 0 {
+			words = slices.Insert(words, at, "--dry-run")
+		} else {
+			words = append(words, "--dry-run")
+		}
+		u.types(words...)
+		u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
+		if got := fmt.Sprint(u.fake.calls); !strings.HasPrefix(got, want) || len(u.fake.calls) != 1 {
+			t.Errorf("%s asked for %s, want %s", line, got, want)
+		}
+	}
+
 	// The guard is given to the change itself. It and the plan exclude what they can't do.
 	u.types("expose", "web", "--if-unchanged", "beef")
 	if u.fake.token != "beef" || u.code != 0 {
@@ -75,9 +101,6 @@ func TestDryRun(t *testing.T) {
 		"add-unit web -n 1001 --force --dry-run":              "--dry-run plans at most 1000 units",
 		"deploy ./web -n 1001 --force --dry-run":              "--dry-run plans at most 1000 units",
 		"remove-offer web bob/shop.db --dry-run":              "are for offers of one model, not of admin/default, bob/shop",
-		"resolved 1 --dry-run":                                "--dry-run is for units",
-		"disable-command all --dry-run":                       "unknown flag: --dry-run",
-		"run-action web/0 go --dry-run":                       "unknown flag: --dry-run",
 		"destroy-service web --if-unchanged= --dry-run=false": "--if-unchanged needs the token of a plan",
 	} {
 		u.fake.calls = nil

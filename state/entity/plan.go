@@ -18,7 +18,7 @@ type Plan struct {
 // A PlannedChange is a change of one entity, as its user sees it.
 type PlannedChange struct {
 	Action string `json:"action" yaml:"action"` // one of those below
-	Kind   string `json:"kind" yaml:"kind"`     // "machine", "service", "unit", "relation" or "storage"
+	Kind   string `json:"kind" yaml:"kind"`     // "machine", "service", "unit", "relation", "storage", "space" or another
 	Name   string `json:"name" yaml:"name"`
 	Detail string `json:"detail,omitempty" yaml:"detail,omitempty"`
 }

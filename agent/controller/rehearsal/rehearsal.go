@@ -387,7 +387,7 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 					err = r.start(ctx, m)
 				}
 			}
-		case info.InstanceID == "":
+		case info.InstanceID == "" && info.Status != entity.StatusError: // it has failed, and is not retried
 			err = r.start(ctx, m)
 		default:
 			continue

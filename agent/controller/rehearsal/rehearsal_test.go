@@ -295,6 +295,60 @@ func TestAPlanNamesTheCharmsOfUnits(t *testing.T) {
 	}
 }
 
+// A plan has what only users change: spaces, storage pools, disabled commands and tasks, for which no hooks run; bindings; and
+// a machine that could not be started starts only if that is retried.
+func TestAPlanOfWhatHasNoLife(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	h.ok(h.st.Settings().Networks().Reload(h.ctx, []entity.Subnet{{CIDR: "10.0.0.0/24"}, {CIDR: "10.1.0.0/24"}}))
+	_, ids, _, err := h.st.Tasks().Enqueue(h.ctx, []state.NewTask{{Receiver: "0", Name: entity.CommandTask, Params: map[string]any{entity.CommandParam: "ls", entity.TimeoutParam: 1}}})
+	h.ok(err)
+	machine, err := h.st.AddMachine(h.ctx, state.AddMachineParams{})
+	h.ok(err)
+	h.ok(machine.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: "no"}))
+	mem, err := constraints.Parse("mem=1G")
+	h.ok(err)
+	changes := func(change func(context.Context, *state.State) error) string {
+		t.Helper()
+		plan, err := h.plan(change)
+		h.ok(err)
+		var all []string
+		for _, c := range plan.Changes {
+			all = append(all, strings.TrimSpace(strings.Join([]string{c.Action, c.Kind, c.Name, c.Detail}, " ")))
+		}
+		for _, hook := range plan.Hooks {
+			all = append(all, hook.Hook)
+		}
+		return strings.Join(all, "; ")
+	}
+	for want, change := range map[string]func(context.Context, *state.State) error{
+		"change space alpha subnets: 10.0.0.0/24 10.1.0.0/24 -> 10.1.0.0/24; add space db subnets 10.0.0.0/24": func(ctx context.Context, st *state.State) error {
+			return st.Settings().Networks().AddSpace(ctx, "db", []string{"10.0.0.0/24"})
+		},
+		"add storage-pool fast provider rootfs": func(ctx context.Context, st *state.State) error {
+			return st.Pools().Create(ctx, entity.StoragePool{Name: "fast", Provider: entity.PoolRootFS})
+		},
+		"add disabled-command remove-object why": func(ctx context.Context, st *state.State) error {
+			return st.Blocks().SwitchOn(ctx, entity.BlockRemove, "why")
+		},
+		"change task " + ids[0] + " status: pending -> cancelled": func(ctx context.Context, st *state.State) error {
+			return st.Tasks().Cancel(ctx, ids[0])
+		},
+		"change machine " + machine.ID() + " constraints:  -> mem=1024M, started": func(ctx context.Context, st *state.State) error {
+			m, err := st.Machine(ctx, machine.ID())
+			if err == nil {
+				err = m.RetryProvisioning(ctx, &mem)
+			}
+			return err
+		},
+	} {
+		if got := changes(change); got != want {
+			t.Errorf("the plan is %s, want %s", got, want)
+		}
+	}
+}
+
 // consumes adds a service "app", without units, and a remote service "store" that it can be related to.
 func (h *theatre) consumes(url string, external *entity.External) {
 	h.Helper()

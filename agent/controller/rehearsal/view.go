@@ -27,6 +27,7 @@ type view struct {
 	limits    map[string]string            // constraints, by service
 	files     map[string]map[string]string // sums of resources' files, by service
 	models    map[string]modelView         // the only one, by its name
+	items     map[string]map[string]item   // by kind
 }
 
 // A modelView has what users set of a model.
@@ -84,6 +85,9 @@ func lookCloser(ctx context.Context, st *state.State) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v.items, err = items(ctx, st); err != nil {
+		return nil, err
+	}
 	for name, m := range v.models {
 		if m.settings, err = st.Settings().Config(ctx); err != nil {
 			return nil, err
@@ -134,7 +138,7 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 	changes = append(changes, differences("machine", was.machines, v.machines, func(m entity.MachineStatus) string {
 		return strings.TrimSpace(m.Series + " " + m.Constraints)
 	}, func(a, b entity.MachineStatus) []string {
-		return append(change("life", a.Life, b.Life), started(a, b)...)
+		return slices.Concat(change("life", a.Life, b.Life), change("constraints", a.Constraints, b.Constraints), started(a, b))
 	})...)
 	changes = append(changes, differences("unit", was.units, v.units, func(u entity.UnitStatus) string {
 		if u.Machine == "" {
@@ -157,12 +161,16 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 	}, func(a, b entity.OfferStatus) []string { return change("life", a.Life, b.Life) })...)
 	changes = append(changes, differences("relation", was.relations, v.relations,
 		func(r entity.RelationStatus) string { return "interface " + r.Interface },
-		func(a, b entity.RelationStatus) []string { return change("life", a.Life, b.Life) })...)
-	return append(changes, differences("storage", was.storage, v.storage, func(s entity.StorageStatus) string {
+		func(a, b entity.RelationStatus) []string {
+			const suspended = "suspended"
+			return append(change("life", a.Life, b.Life), change(suspended, a.Status.Status == suspended, b.Status.Status == suspended)...)
+		})...)
+	changes = append(changes, differences("storage", was.storage, v.storage, func(s entity.StorageStatus) string {
 		return fmt.Sprintf("pool %s, unit %s", s.Pool, cmp.Or(s.Unit, "none"))
 	}, func(a, b entity.StorageStatus) []string {
 		return append(change("life", a.Life, b.Life), change("unit", cmp.Or(a.Unit, "none"), cmp.Or(b.Unit, "none"))...)
 	})...)
+	return append(changes, v.ofItems(was)...)
 }
 
 // ofService returns what has changed in a service.
@@ -171,7 +179,7 @@ func (v *view) ofService(was *view, a, b entity.ServiceStatus) (all []string) {
 		change("exposed", a.Exposed, b.Exposed), ofExposure(a.Endpoints, b.Endpoints), change("min-units", a.MinUnits, b.MinUnits),
 		change("constraints", was.limits[a.Name], v.limits[a.Name]))
 	return slices.Concat(all, set("setting", was.settings[a.Name], v.settings[a.Name]),
-		set("resource", was.files[a.Name], v.files[a.Name]))
+		set("resource", was.files[a.Name], v.files[a.Name]), set("binding", a.Bindings, b.Bindings))
 }
 
 // ofCharm returns how a unit's charm has changed, unless it is its service's.

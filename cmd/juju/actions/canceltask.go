@@ -38,6 +38,7 @@ and becomes aborted; the results it has set are kept. A finished task does not c
 	}
 	output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

@@ -30,5 +30,6 @@ Options for juju come before the command. Everything after -- belongs to the com
 	f.DurationVar(&r.timeout, "timeout", commandTime, "kill the command after this time")
 	f.DurationVar(&r.wait, "wait", 0, "how long to wait for the results, 0 for as long as the command may take")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

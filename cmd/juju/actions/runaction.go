@@ -47,6 +47,7 @@ In Juju 3 this command is called run, and waits: juju run UNIT... ACTION does so
 	r.paramFlags(f)
 	r.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

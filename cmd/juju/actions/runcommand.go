@@ -65,6 +65,9 @@ with juju exec.`,
 			if err := cmd.Flags().Parse(args); err != nil {
 				return cmd.FlagErrorFunc()(cmd, err)
 			}
+			if err := s.ReadPlanFlags(cmd); err != nil {
+				return err
+			}
 			action.output, action.background = r.output, r.background
 			return action.run(cmd.Context(), cmd.Flags().Args())
 		},
@@ -76,6 +79,7 @@ with juju exec.`,
 	f.Var(&action.wait, "wait", "how long to wait for the results of an action, 0 to wait without limit")
 	action.paramFlags(f)
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

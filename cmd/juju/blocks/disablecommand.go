@@ -88,5 +88,6 @@ In the model "controller", all also disables the commands that manage users and 
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

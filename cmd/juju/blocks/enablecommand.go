@@ -29,5 +29,6 @@ in another disabled set stays disabled.
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

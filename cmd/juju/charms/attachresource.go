@@ -48,6 +48,7 @@ the file with resource-get. Uploading a file with the same content has no effect
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

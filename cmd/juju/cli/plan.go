@@ -34,7 +34,7 @@ func (s *Session) PlanFlags(cmd *cobra.Command) {
 	}
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.plan.check(cmd); err != nil {
+		if err := s.ReadPlanFlags(cmd); err != nil {
 			return err
 		}
 		defer func() { s.plan.command = nil }()
@@ -42,9 +42,10 @@ func (s *Session) PlanFlags(cmd *cobra.Command) {
 	}
 }
 
-// check checks the flags of a command that is called.
-func (p *planFlags) check(cmd *cobra.Command) error {
-	f := cmd.Flags()
+// ReadPlanFlags reads and checks the plan flags of a command that is called. A command that parses flags itself must call it
+// then.
+func (s *Session) ReadPlanFlags(cmd *cobra.Command) error {
+	p, f := &s.plan, cmd.Flags()
 	p.dryRun, _ = f.GetBool("dry-run")
 	p.command = cmd
 	switch {

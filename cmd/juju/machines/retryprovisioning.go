@@ -28,6 +28,7 @@ of them, including those from the model. Units and machines added later are not 
 	cmd.Flags().BoolVar(&r.all, "all", false, "retry all machines that failed to start")
 	r.Flags(cmd)
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

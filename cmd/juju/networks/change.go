@@ -48,6 +48,7 @@ Services and their endpoints are bound to it with juju bind and juju deploy --bi
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -80,6 +81,7 @@ func RenameSpaceCommand(s *cli.Session) *cobra.Command {
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -118,6 +120,7 @@ it.`,
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it also from the bindings and constraints that use it")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -160,6 +163,7 @@ no longer has are forgotten.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -216,5 +220,6 @@ longer fulfil are named, and nothing is moved, unless --force is given.`,
 	cmd.Flags().BoolVar(&force, "force", false, "move them also if bindings are then not fulfilled")
 	output.Flags(cmd, "human", "human", "tabular", "yaml", "json")
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

@@ -150,5 +150,6 @@ func suspendCommand(s *cli.Session, suspended bool, message *string, cmd cobra.C
 		})
 	}
 	s.ModelFlag(&cmd)
+	s.PlanFlags(&cmd)
 	return &cmd
 }

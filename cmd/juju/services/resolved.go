@@ -64,8 +64,6 @@ func (r *resolved) run(cmd *cobra.Command, args []string) error {
 		switch {
 		case r.all:
 			return cli.Usagef("--all takes no machines")
-		case r.Planning():
-			return cli.Usagef("--dry-run is for units")
 		case r.noRetry || r.retry:
 			return cli.Usagef("--retry and --no-retry are for units")
 		case slices.ContainsFunc(args, cli.IsUnitTarget):

@@ -38,6 +38,7 @@ save them to a file first, for example: curl -s https://github.com/NAME.keys >NA
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 

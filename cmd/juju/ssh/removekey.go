@@ -30,5 +30,6 @@ or ssh-keygen -l shows it, or its whole comment. Existing sessions are not close
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

@@ -19,7 +19,8 @@ deploy a service with it.
 Commands that release storage print its PROVIDER-ID. On the cloud lxd it is POOL:VOLUME,
 LXD's storage pool and volume; on the cloud local it is the path of a directory, which is
 not moved. POOL is one of juju storage-pools; if the storage was created with a
-storage-dir, the pool must have the same storage-dir.`,
+storage-dir, the pool must have the same storage-dir. --dry-run does not ask the cloud
+whether the filesystem is there.`,
 		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
   juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),
@@ -35,7 +36,9 @@ storage-dir, the pool must have the same storage-dir.`,
 			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api storageAPI) error {
-				s.Note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
+				if !s.Planning() {
+					s.Note("importing %q from storage pool %q as storage %q", args[1], args[0], args[2])
+				}
 				id, err := api.ImportFilesystem(ctx, args[0], args[1], args[2])
 				if err == nil {
 					s.Note("imported storage %s", id)
@@ -45,5 +48,6 @@ storage-dir, the pool must have the same storage-dir.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }

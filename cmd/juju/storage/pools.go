@@ -41,6 +41,7 @@ directory.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -65,6 +66,7 @@ Existing storage does not change.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
@@ -86,6 +88,7 @@ removed while storage comes from it or a service's storage constraints use it.`,
 		},
 	}
 	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
 	return cmd
 }
 
