@@ -41,13 +41,20 @@ func TestFormats(t *testing.T) {
 		"add-storage": {"web/0 data --dry-run"}, "attach-storage": {"web/0 data/0 --dry-run"}, "detach-storage": {"data/0 --dry-run"},
 		"remove-storage": {"data/0 --dry-run"}, "set-model-constraints": {"mem=2G --dry-run"},
 		"offer": {"web:db --dry-run"}, "remove-offer": {"web --dry-run"}, "consume": {"bob/shop.db --dry-run"}, "remove-saas": {"db --dry-run"},
-		"apply": {"testdata/bundle.yaml --dry-run"}, "diff": {"testdata/bundle.yaml"},
+		"suspend-relation": {"4 --dry-run"}, "resume-relation": {"4 --dry-run"}, "retry-provisioning": {"1 --dry-run"},
+		"add-space": {"db --dry-run"}, "remove-space": {"db --dry-run"}, "rename-space": {"db data --dry-run"}, "reload-spaces": {"--dry-run"},
+		"create-storage-pool": {"fast local --dry-run"}, "update-storage-pool": {"fast a=b --dry-run"}, "remove-storage-pool": {"fast --dry-run"},
+		"import-filesystem": {"local x data --dry-run"}, "attach-resource": {"web site=testdata/bundle.yaml --dry-run"},
+		"disable-command": {"all --dry-run"}, "enable-command": {"all --dry-run"}, "import-ssh-key": {"testdata/alice.pub --dry-run"},
+		"remove-ssh-key": {"alice --dry-run"},
+		"apply":          {"testdata/bundle.yaml --dry-run"}, "diff": {"testdata/bundle.yaml"},
 		"add-machine": {"--dry-run"}, "destroy-unit": {"web/0 --dry-run"}, "destroy-service": {"web --dry-run"},
 		"destroy-machine": {"1 --dry-run"}, "destroy-model": {"default --dry-run"}, "set-constraints": {"web mem=2G --dry-run"},
 	}
 	// They need a controller that can't be played here, a charm, and a machine, which scripts test; debug-log prints
-	// objects.
-	untried := map[string]bool{"dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true, "verify-backup": true}
+	// objects; a key has spaces, and import-ssh-key does the same.
+	untried := map[string]bool{"add-ssh-key": true, "dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true,
+		"verify-backup": true}
 	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
 	newCheckedController(u)
