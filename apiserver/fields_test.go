@@ -3,6 +3,7 @@ package apiserver
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"juju/apiserver/params"
@@ -92,5 +93,30 @@ func TestModelConfigSchema(t *testing.T) {
 	w.ok(c.do("Cloud", 7, "ModelConfigSchema", params.ModelConfigSchemaArgs{ProviderType: "ec2"}, &other))
 	if other.Error == nil || other.Error.Code != "not found" || other.Schema != nil {
 		t.Errorf("of another cloud: %+v", other)
+	}
+}
+
+// What models can't have is refused by name, with what to do instead.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	top := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	var removed params.ErrorResults
+	w.ok(top.do("Cloud", 7, "RemoveClouds", params.CloudTags{Entities: []params.CloudEntity{{Tag: "cloud-" + w.controller.Cloud()}, {Tag: "cloud-moon"}}}, &removed))
+	var resolved params.ResolveCharmResults
+	w.ok(w.admin().do("Charms", 7, "ResolveCharms", params.ResolveCharms{Resolve: []params.ResolveCharm{{Reference: "ch:postgresql"}}}, &resolved))
+	set := w.admin().do("ModelConfig", 3, "ModelSet", params.ModelSet{Config: map[string]any{"charmhub-url": "https://hub"}}, nil)
+	for _, refusal := range []struct {
+		err        error
+		says, hint string
+	}{
+		{params.FromError(removed.Results[0].Error), "the controller is on it", "juju destroy-controller"},
+		{params.FromError(removed.Results[1].Error), `cloud "moon" not found`, "juju bootstrap"},
+		{params.FromError(resolved.Results[0].Error), "only local charms are supported", "juju deploy ./DIRECTORY"},
+		{set, "charmhub-url", "juju deploy ./DIRECTORY"},
+	} {
+		if refusal.err == nil || !strings.Contains(refusal.err.Error(), refusal.says) || !strings.Contains(entity.Hint(refusal.err), refusal.hint) {
+			t.Errorf("%v (%s), want %s (%s)", refusal.err, entity.Hint(refusal.err), refusal.says, refusal.hint)
+		}
 	}
 }

@@ -22,6 +22,19 @@ func charmsAddCharm(_ context.Context, _ *Caller, p params.AddCharmWithOrigin) (
 	return params.CharmOriginResult{}, entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
 }
 
+// charmsResolveCharms refuses: only a hub has several revisions of a charm to choose from.
+func charmsResolveCharms(_ context.Context, c *Caller, p params.ResolveCharms) (params.ResolveCharmResults, error) {
+	return params.ResolveCharmResults{Results: each(c, "ResolveCharms", p.Resolve,
+		func(e *params.Error) params.ResolveCharmResult { return params.ResolveCharmResult{Error: e} },
+		func(one params.ResolveCharm) (params.ResolveCharmResult, error) {
+			err := noHub(one.Reference)
+			if err == nil {
+				err = entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
+			}
+			return params.ResolveCharmResult{}, err
+		})}, nil
+}
+
 func charmsCharmInfo(ctx context.Context, c *Caller, p params.CharmURL) (params.Charm, error) {
 	u, err := charm.ParseURL(p.URL)
 	if err != nil {

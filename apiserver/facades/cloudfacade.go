@@ -331,6 +331,17 @@ func cloudAddCloud(_ context.Context, c *Caller, p params.AddCloudArgs) (None, e
 		p.Name, c.cloudName()), "To have models there, create another controller: juju add-cloud; juju bootstrap")
 }
 
+// cloudRemoveClouds refuses to remove the controller's own cloud; it has no other.
+func cloudRemoveClouds(_ context.Context, c *Caller, p params.CloudTags) (params.ErrorResults, error) {
+	return outcomes(c, "RemoveClouds", p.Entities, func(e params.CloudEntity) error {
+		if err := c.isCloudTag(e.Tag); err != nil {
+			return err
+		}
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot remove cloud %q: the controller is on it", c.cloudName()),
+			"To remove the controller too: juju destroy-controller %s", c.Controller.Name())
+	}), nil
+}
+
 // modelManagerChangeCredential has models use other credentials of the cloud.
 func modelManagerChangeCredential(
 	ctx context.Context, c *Caller, p params.ChangeModelCredentials,

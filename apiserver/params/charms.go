@@ -18,6 +18,27 @@ type CharmOriginResult struct {
 	Error  *Error      `json:"error,omitempty"`
 }
 
+// A ResolveCharms is the parameter of ResolveCharms: charms of a hub.
+type ResolveCharms struct {
+	Resolve []ResolveCharm `json:"resolve"`
+}
+
+// A ResolveCharm names one.
+type ResolveCharm struct {
+	Reference string      `json:"reference"`
+	Origin    CharmOrigin `json:"charm-origin"`
+}
+
+// A ResolveCharmResults is in the order of the request. The key is Juju's.
+type ResolveCharmResults struct {
+	Results []ResolveCharmResult `json:"Results"`
+}
+
+// A ResolveCharmResult is why a charm can't be had: there is no hub.
+type ResolveCharmResult struct {
+	Error *Error `json:"error,omitempty"`
+}
+
 // A Charm is the result of CharmInfo.
 type Charm struct {
 	Revision int                    `json:"revision"`

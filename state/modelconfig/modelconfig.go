@@ -163,6 +163,7 @@ var absent = map[string]struct{ why, instead string }{
 	"ssh-allow": {"SSH (22/tcp) of a model's machines can be reached from everywhere",
 		"To allow it to some networks only, filter port 22 in front of the machines: on LXD with an ACL of your own on their network, " +
 			"on hosts that were added with their own firewall."},
+	"charmhub-url": {"only local charms are supported", "Deploy a charm from its directory or archive: juju deploy ./DIRECTORY"},
 	"saas-ingress-allow": {"an offer opens no ports: those of its service are open to whom it is exposed",
 		"To open them to some networks only: juju expose SERVICE --to-cidrs CIDRS"},
 }
