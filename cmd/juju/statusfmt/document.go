@@ -110,7 +110,7 @@ func document(m *entity.ModelStatus, o Options) mapping {
 	remotes := mapping{}
 	for _, r := range m.Remotes {
 		one := d.life(mapping{}.always("url", r.URL).always("endpoints", endpoints(r.Endpoints)), r.Life).always("application-status", d.status(r.Status))
-		remotes = remotes.always(r.Name, one.with("relations", d.relationsOf(r.Name)))
+		remotes = remotes.always(r.Name, one.with("relations", d.relatedTo(r.Name)))
 	}
 	offers := mapping{}
 	for _, o := range m.Offers {
@@ -265,12 +265,24 @@ func (d writer) rollout(r *entity.Rollout) mapping {
 
 // relationsOf returns a service's relations by endpoint, in Juju's form.
 func (d writer) relationsOf(service string) mapping {
+	return d.byEndpoint(service, func(r entity.RelationStatus, other string) any {
+		return mapping{{"related-application", other}, {"interface", r.Interface}, {"scope", r.Scope}}
+	})
+}
+
+// relatedTo returns the names of the services that a remote one is related to, by its endpoint. Juju has only names here.
+func (d writer) relatedTo(remote string) mapping {
+	return d.byEndpoint(remote, func(_ entity.RelationStatus, other string) any { return other })
+}
+
+// byEndpoint returns what show returns for each relation of a service, by the service's endpoint.
+func (d writer) byEndpoint(service string, show func(r entity.RelationStatus, other string) any) mapping {
 	by := map[string][]any{}
 	for _, r := range d.relations {
 		for i, own := range r.Endpoints {
 			if own.Service == service {
 				other := r.Endpoints[len(r.Endpoints)-1-i] // itself among peers
-				by[own.Name] = append(by[own.Name], mapping{{"related-application", other.Service}, {"interface", r.Interface}, {"scope", r.Scope}})
+				by[own.Name] = append(by[own.Name], show(r, other.Service))
 			}
 		}
 	}

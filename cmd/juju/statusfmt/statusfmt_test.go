@@ -368,3 +368,32 @@ func TestARolloutInTheStatus(t *testing.T) {
 		}
 	}
 }
+
+// A remote service has the names of those it is related to, by its own endpoint, and a service more of each relation.
+func TestTheRelationsOfARemoteService(t *testing.T) {
+	end := func(service, name, role string) entity.EndpointStatus {
+		return entity.EndpointStatus{Service: service, Name: name, Role: role}
+	}
+	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "web"}}, Remotes: []entity.RemoteStatus{{Name: "sql"}, {Name: "idle"}},
+		Relations: []entity.RelationStatus{
+			{Interface: "mysql", Scope: "global", Endpoints: []entity.EndpointStatus{end("web", "store", "requirer"), end("sql", "db", "provider")}},
+			{ID: 1, Interface: "mysql", Scope: "global", Endpoints: []entity.EndpointStatus{end("log", "store", "requirer"), end("sql", "db", "provider")}}}}
+	var text strings.Builder
+	if err := JSON(&text, m, Options{Location: time.UTC}); err != nil {
+		t.Fatal(err)
+	}
+	type remote struct{ Relations map[string][]string }
+	var got struct {
+		Remotes  map[string]remote `json:"application-endpoints"`
+		Services map[string]struct {
+			Relations map[string][]map[string]string
+		} `json:"applications"`
+	}
+	if err := json.Unmarshal([]byte(text.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]remote{"sql": {map[string][]string{"db": {"web", "log"}}}, "idle": {}}
+	if web := got.Services["web"].Relations["store"]; !reflect.DeepEqual(got.Remotes, want) || len(web) != 1 || web[0]["related-application"] != "sql" {
+		t.Errorf("remote: %v, want %v; of web: %v", got.Remotes, want, web)
+	}
+}
