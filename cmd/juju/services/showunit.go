@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/charm"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
@@ -106,9 +107,19 @@ func (u *showUnit) run(ctx context.Context, args []string) error {
 	})
 }
 
+// withoutSeries returns a charm's URL as Juju 3 prints it: local:web-1. Its local charms are of no series.
+func withoutSeries(text string) string {
+	url, err := charm.ParseURL(text)
+	if err != nil {
+		return text
+	}
+	url.Series = ""
+	return url.String()
+}
+
 func (u *showUnit) shown(unit string, info client.UnitInfo) shownUnit {
 	shown := shownUnit{WorkloadVersion: info.WorkloadVersion, Machine: info.Machine, OpenedPorts: info.OpenedPorts,
-		PublicAddress: info.PublicAddress, Charm: info.Charm, Leader: info.Leader, Life: info.Life}
+		PublicAddress: info.PublicAddress, Charm: withoutSeries(info.Charm), Leader: info.Leader, Life: info.Life}
 	for _, r := range info.Relations {
 		if u.endpoint != "" && u.endpoint != r.Endpoint {
 			continue
