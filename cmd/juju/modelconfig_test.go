@@ -102,6 +102,9 @@ func TestSetModelConfig(t *testing.T) {
 		u.asked(c.asked...)
 		u.sees(0, "", "")
 	}
+	u.types("model-config", "update-status-hook-interval=10s")
+	u.asked("SetModelConfig map[update-status-hook-interval:10s]")
+	u.sees(0, "", "WARNING every unit of the model runs update-status each 10s: below 1m0s is for tests\n")
 	for _, c := range []struct {
 		code int
 		args []string

@@ -13,16 +13,17 @@ func noHost(key, host string) string {
 		"localhost,.example.com,10.0.0.0/8"
 }
 
-// The interval of update-status is a Go duration between one minute and one hour. Proxies may be empty.
+// The interval of update-status is a Go duration between one second and one hour. Proxies may be empty.
 func TestSettingsOfHooks(t *testing.T) {
 	const key = UpdateStatus
 	for _, test := range []struct{ key, value, err string }{
 		{key, "1m", ""},
 		{key, "90s", ""},
 		{key, "1h", ""},
-		{key, "59s", "update status hook frequency 59s cannot be less than 1m"},
+		{key, "10s", ""}, // as tests of charms set it
+		{key, "999ms", "update status hook frequency 999ms cannot be less than 1s"},
 		{key, "60m1s", "update status hook frequency 1h0m1s cannot be greater than 60m"},
-		{key, "-5m", "update status hook frequency -5m0s cannot be less than 1m"},
+		{key, "-5m", "update status hook frequency -5m0s cannot be less than 1s"},
 		{key, "5", `invalid update status hook interval in model configuration: time: missing unit in duration "5"`},
 		{key, "", `invalid update status hook interval in model configuration: time: invalid duration ""`},
 		{"http-proxy", "", ""},

@@ -185,10 +185,10 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	if err := clouds.CheckName(p.Name); err != nil {
 		return p, cli.Usage(err)
 	}
-	if p.Config, err = models.ModelSettings(b.config); err != nil {
+	if p.Config, err = models.ModelSettings(b.Session, b.config); err != nil {
 		return p, err
 	}
-	if p.Defaults, err = models.ModelSettings(b.defaults); err != nil {
+	if p.Defaults, err = models.ModelSettings(b.Session, b.defaults); err != nil {
 		return p, err
 	}
 	if _, keys := p.Defaults[modelconfig.AuthorizedKeys]; keys {

@@ -69,7 +69,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	if owner := a.at.Owner; owner != "" && !entity.IsValidUser(owner) {
 		return cli.Usage(entity.InvalidUser(owner))
 	}
-	config, err := ModelSettings(a.config)
+	config, err := ModelSettings(a.Session, a.config)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -110,6 +111,7 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	warnOfOften(m.Session, values)
 	return cli.WithModel(ctx, m.Session, func(api modelConfigAPI) error {
 		if err := m.addEdited(ctx, api, values); err != nil {
 			return err
@@ -236,8 +238,16 @@ func modelPairs(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// ModelSettings parses and validates the settings of a new model.
-func ModelSettings(pairs []string) (map[string]string, error) {
+// warnOfOften warns of settings by which hooks run more often than in normal use.
+func warnOfOften(s *cli.Session, values map[string]string) {
+	often, err := time.ParseDuration(values[modelconfig.UpdateStatus])
+	if err == nil && 0 < often && often < modelconfig.UsualInterval {
+		s.Warn(fmt.Sprintf("every unit of the model runs update-status each %v: below %v is for tests", often, modelconfig.UsualInterval))
+	}
+}
+
+// ModelSettings parses and validates the settings of new models.
+func ModelSettings(s *cli.Session, pairs []string) (map[string]string, error) {
 	given, err := modelPairs(pairs)
 	if err != nil {
 		return nil, err
@@ -246,6 +256,7 @@ func ModelSettings(pairs []string) (map[string]string, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
+	warnOfOften(s, config)
 	return config, nil
 }
 
