@@ -20,7 +20,6 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"device", "", "devices are not supported yet"},
 	{"keep-instance", "", "destroying a machine stops its instance"},
 	{"proxy", "", "it connects to machines directly"},
-	{"scope", "trust", "it is for Kubernetes clouds, and there is none"},
 	{"container remote operator", "", "there is no Kubernetes cloud"},
 	{"background", "run-action", "it does not wait unless --wait is given"},
 	{"max-output", "", "the output is always shown in full"},

@@ -10,7 +10,7 @@ import (
 )
 
 func TrustCommand(s *cli.Session) *cobra.Command {
-	remove := false
+	remove, scope := false, ""
 	cmd := &cobra.Command{
 		Use:   "trust SERVICE",
 		Short: "Let a service use the cloud's credential",
@@ -26,6 +26,9 @@ With --remove, the hooks can't read the credential any more; a charm may have ke
 			if err := cli.CheckServices(args); err != nil {
 				return err
 			}
+			if scope != "" && scope != "cluster" {
+				return cli.Usagef("scope %q not valid: expected cluster", scope)
+			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api setAPI) error {
 				return api.SetServiceConfig(ctx, args[0], map[string]string{charm.Trust: strconv.FormatBool(!remove)}, "")
@@ -33,6 +36,7 @@ With --remove, the hooks can't read the credential any more; a charm may have ke
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "stop trusting the service")
+	cmd.Flags().StringVar(&scope, "scope", "", "cluster, which changes nothing: scripts for Kubernetes have to give it")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd
