@@ -15,16 +15,16 @@ func (f *fakeModel) ServiceActions(ctx context.Context, service string) (map[str
 	return f.actions, f.note("ServiceActions", service)
 }
 
-// enqueued returns the tasks, with the outcomes in errs.
-func (f *fakeModel) enqueued() (string, []client.Enqueued) {
+// enqueued returns the tasks, with the outcomes in errs, and their operation; none if all have failed.
+func (f *fakeModel) enqueued() (operation string, _ []client.Enqueued) {
 	all := make([]client.Enqueued, len(f.tasks))
 	errs := f.outcomes(len(f.tasks))
 	for i, task := range f.tasks {
 		if all[i].Err = errs[i]; errs[i] == nil {
-			all[i].Task = task
+			all[i].Task, operation = task, "1"
 		}
 	}
-	return "1", all
+	return operation, all
 }
 
 func (f *fakeModel) EnqueueActions(ctx context.Context, action string, values map[string]any, units ...string) (

@@ -203,6 +203,11 @@ func TestRunAndExecOfJuju3(t *testing.T) {
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR timed out waiting for results from: unit web/0\n") {
 		t.Errorf("exit code %d, said %s", u.code, u.err.String())
 	}
+	// There is no result for what is not there, and the text tells clients that it is not juju which has failed.
+	u.fake.errs = []error{entity.Errorf(entity.NotFound, `unit "web/9" not found`)}
+	u.types("exec", "--format", "json", "--unit", "web/9", "x")
+	u.sees(1, "", "ERROR task failed to start: unit \"web/9\" not found\nTo see what is in the model: juju status\n")
+	u.fake.errs = nil
 	for line, want := range map[string]string{
 		"run --unit web/0 --wait 1s x": "--wait is for actions: a command is waited for up to --timeout, unless --background is given",
 		"exec --unit web/0 --wait -1s": "no commands specified",

@@ -206,6 +206,10 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 			return nil
 		}
 		failure := cli.OneOrBulk("commands", "queued", errs)
+		if r.byUnit && entity.IsNotFound(failure) {
+			// Clients such as jubilant take "task failed" without results for targets that are not there.
+			failure = fmt.Errorf("task failed to start: %w", failure)
+		}
 		if operation == "" {
 			return failure
 		}
