@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -119,7 +120,6 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 		`cannot deploy "x": space "nowhere" not found`:                                                         deploy("spaces=^nowhere", nil),
 		`cannot add a machine: ` + none:                                                                        machine("spaces=outside"),
 		`cannot set constraints: ` + none:                                                                      second(c.SetServiceConstraints(ctx, "mysql", parsed(t, "spaces=outside"))),
-		`cannot set constraints: ` + none + " ":                                                                second(c.SetModelConstraints(ctx, parsed(t, "spaces=outside"))),
 	} {
 		if what = strings.TrimSpace(what); err == nil || err.Error() != what || entity.Hint(err) == "" {
 			t.Errorf("got error %v (hint %q), want %s", err, entity.Hint(err), what)
@@ -128,6 +128,15 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	if after := w.stored(); after != before {
 		t.Errorf("a refused request has changed:\n%s\nbefore\n%s", after, before)
 	}
+	// A model's constraints are for machines to come, and may be overridden: they are accepted with a warning.
+	warnings, err := c.SetModelConstraints(ctx, parsed(t, "spaces=outside"))
+	if want := []string{"no machine can be added with these constraints: " + none}; err != nil || !slices.Equal(warnings, want) {
+		t.Errorf("a model's constraints: %v, warnings %q, want %q", err, warnings, want)
+	}
+	if err := machine(""); err == nil || err.Error() != "cannot add a machine: "+none {
+		t.Errorf("a machine with the model's constraints: %v", err)
+	}
+	w.ok(second(c.SetModelConstraints(ctx, constraints.Value{})))
 	// What the cloud can do, it does; a machine that a user has added is in a space in which the cloud's are not.
 	w.ok(machine("spaces=db,^outside"))
 	host, err := w.st.AddMachine(ctx, state.AddMachineParams{Series: "jammy", Manual: entity.Instance{ID: "manual:h", Nonce: "n", Addresses: []string{"192.0.2.7"}}})

@@ -422,3 +422,26 @@ func checkConstraints(ctx context.Context, c *Caller, judged, given constraints.
 	}
 	return w, nil
 }
+
+// checkModelConstraints checks the rules of the cloud's constraints, as Juju does. That no machine of now meets them is a
+// warning: they are of machines to come, which services may have constraints of their own for.
+func checkModelConstraints(ctx context.Context, c *Caller, given constraints.Value) (w warnings, err error) {
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if err := w.ignored(ctx, c, cloud, given); err != nil {
+			return err
+		}
+		if _, err := c.demands(ctx, given, nil); err != nil {
+			return err
+		}
+		err := c.precheckMachine(ctx, cloud, "", given, Place{})
+		if errors.Is(err, entity.Invalid) {
+			w.add("no machine can be added with these constraints: %v", err)
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot set constraints: %w", err)
+	}
+	return w, nil
+}

@@ -61,7 +61,7 @@ func modelConfigGetConstraints(ctx context.Context, c *Caller, _ None) (params.G
 func modelConfigSetConstraints(
 	ctx context.Context, c *Caller, p params.SetConstraints,
 ) (params.SetConstraintsResult, error) {
-	warnings, err := checkConstraints(ctx, c, p.Constraints, p.Constraints)
+	warnings, err := checkModelConstraints(ctx, c, p.Constraints)
 	if err != nil {
 		return params.SetConstraintsResult{}, err
 	}
