@@ -72,9 +72,13 @@ func Join(all []Key) string {
 	return strings.Join(lines, "\n")
 }
 
-// Is reports whether id names the key: by a fingerprint, or by the whole comment.
+// Is reports whether id names the key: by a fingerprint, by the whole comment, or by the key itself with any comment.
 func (k Key) Is(id string) bool {
-	return id == k.Fingerprint || id == k.Legacy || id != "" && id == k.Comment
+	if id == k.Fingerprint || id == k.Legacy || id != "" && id == k.Comment {
+		return true
+	}
+	key, err := Parse(id)
+	return err == nil && key.Fingerprint == k.Fingerprint
 }
 
 // shorten cuts a line for use in errors.

@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %+v, %v, want %+v", key, err, want)
 	}
 	for id, is := range map[string]bool{want.Fingerprint: true, want.Legacy: true, "alice@laptop": true, "": false,
-		"alice": false} {
+		"alice": false, alice: true, strings.Join(strings.Fields(alice)[:2], " "): true, bob: false} {
 		if key.Is(id) != is {
 			t.Errorf("%q names the key: %v", id, !is)
 		}
