@@ -66,11 +66,15 @@ func TestSSH(t *testing.T) {
 		"ssh web/0 --":            {dir, "/bin/zsh"},
 		"ssh web/0 ls -- -l":      {dir, "/bin/sh", "-c", "ls -- -l"},
 		"ssh web/leader ls":       {dir, "/bin/sh", "-c", "ls"},
+		"ssh web/0 -i k echo -n":  {dir, "/bin/sh", "-c", "echo -n"}, // a key opens nothing here
+		"ssh web/0 -4 -oX=y -ik":  {dir, "/bin/zsh"},
 		"ssh log/leader":          {dir, "/bin/zsh"},
 		"scp web/leader:x /tmp":   {"", "cp", "--", dir + "/x", "/tmp"},
 		"scp z 3:x web/leader:y":  {"", "cp", "--", "z", dir + "/x", dir + "/y"},
 		"scp web/0:x /tmp":        {"", "cp", "--", dir + "/x", "/tmp"},
 		"scp -r a b:c 3:y 3:/etc": {"", "cp", "-R", "--", "a", "b:c", dir + "/y", "/etc"},
+		"scp -- -r -i k a 3:y":    {"", "cp", "-R", "--", "a", dir + "/y"},
+		"scp -- -Cpo X=3:z a 3:y": {"", "cp", "-p", "--", "a", dir + "/y"},
 	} {
 		got = nil
 		u.types(strings.Fields(line)...)
@@ -107,6 +111,9 @@ func TestSSH(t *testing.T) {
 		"ssh 5":      "machine 5 not found",
 		"ssh web/0 -L 1:x:2": "cannot use ssh option -L: machines of the local cloud are directories on this host\n" +
 			"Units listen on ports of this host. If -L is part of the command, put -- before it.\n",
+		"ssh web/0 -i":             "option requires an argument: -i",
+		"scp -- -J h 3:x y":        "cannot use scp option -J: machines of the local cloud are directories on this host",
+		"scp -- -i 3:x y":          "at least two arguments required",
 		"ssh empty/leader":         `could not determine leader for "empty"`,
 		"ssh u@web/leader":         "cannot log in as another user on web/0",
 		"debug-hooks empty/leader": `could not determine leader for "empty"`,

@@ -133,6 +133,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	runs("ssh --pty root@4", "ssh "+checked("root-4")+"-t root@fd42::4", "fd42::4 "+bobKey+"\n")
 	runs("ssh --no-host-key-checks 3", "ssh "+common+
 		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -T ubuntu@10.0.0.3", "")
+	runs("scp -- -i k -r x 3:y", "scp "+checked("3")+"-i k -r -- x ubuntu@10.0.0.3:y", of3)
 	runs("scp -r x root@web/0:y 4:/z", "scp "+checked("root-web-0-4")+"-r -- x root@10.0.0.3:y ubuntu@[fd42::4]:/z",
 		of3+"fd42::4 "+bobKey+"\n")
 	const asRoot = `exec /bin/sh -c 'run="p=\$(readlink -f /var/lib/juju/tools/machine-3/jujud) && ` +

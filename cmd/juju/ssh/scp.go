@@ -19,12 +19,14 @@ func SCPCommand(s *cli.Session) *cobra.Command {
 TARGET is a machine, or a unit, which means its machine; SERVICE/leader is the service's
 leader. A PATH without a leading slash is relative to the machine's directory on the local
 cloud, and elsewhere to the user's home directory. The default user is ubuntu, or the user
-given to add-machine ssh:USER@HOST.`,
+given to add-machine ssh:USER@HOST. After --, options for scp come before the paths.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
-  juju scp -r ./site 0:tmp`,
+  juju scp -r ./site 0:tmp
+  juju scp -- -C -i key web/0:/var/log/syslog .`,
 		Annotations: cli.SeeAlso("ssh", "add-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
+			letters, options, args, ok := splitOptions(args, scpValues)
+			if !ok || len(args) < 2 {
 				return cli.Usagef("at least two arguments required")
 			}
 			var targets []string
@@ -38,25 +40,32 @@ given to add-machine ssh:USER@HOST.`,
 			}
 			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI, targets []string) (cli.Replacement, error) {
 				if isRemote(status) {
-					found, options, err := remotes(cmd.Context(), s, api, status, targets, !noChecks)
+					found, known, err := remotes(cmd.Context(), s, api, status, targets, !noChecks)
 					if err != nil {
 						return cli.Replacement{}, err
 					}
-					copies := append([]string{"scp"}, options...)
+					copies := append([]string{"scp"}, known...)
 					if recursive {
 						copies = append(copies, "-r")
 					}
+					copies = append(copies, options...)
 					return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, targets, func(target, path string) string {
 						return found[target].path(path)
 					})}, nil
+				}
+				if _, err := withoutConnection("scp", options, scpValues, scpOptions); err != nil {
+					return cli.Replacement{}, err
 				}
 				dirs, err := machineDirs(s, status, targets)
 				if err != nil {
 					return cli.Replacement{}, err
 				}
 				copies := []string{"cp"}
-				if recursive {
+				if recursive || strings.Contains(letters, "r") {
 					copies = append(copies, "-R")
+				}
+				if strings.Contains(letters, "p") {
+					copies = append(copies, "-p")
 				}
 				return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, targets, func(target, path string) string {
 					if filepath.IsAbs(path) {
@@ -72,6 +81,13 @@ given to add-machine ssh:USER@HOST.`,
 	s.ModelFlag(cmd)
 	return cmd
 }
+
+// scpValues are the options of scp that take values, and scpOptions those that the local cloud has, or that only say how to
+// connect.
+const (
+	scpValues  = "cDFiJloPSX"
+	scpOptions = "rp346ABCOqRTv" + "cFiloX"
+)
 
 // copyArgs appends the sources and the destination to the arguments of a copy command. The targets are those of the args.
 func copyArgs(argv, args, targets []string, at func(target, path string) string) []string {

@@ -92,13 +92,8 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		if unit != "" {
 			r.Env[sessionsUnit] = unit
 		}
-		switch {
-		case len(words) == 0:
-		case words[0] == "--":
-			words = words[1:]
-		case strings.HasPrefix(words[0], "-"):
-			return cli.Replacement{}, entity.WithHint(cli.Usagef("cannot use ssh option %s: machines of the local cloud are directories on this host", words[0]),
-				"Units listen on ports of this host. If %s is part of the command, put -- before it.", words[0])
+		if words, err = withoutConnection("ssh", words, sshValues, ofConnection); err != nil {
+			return cli.Replacement{}, err
 		}
 		r.Argv = []string{cmp.Or(s.Getenv("SHELL"), "/bin/sh")}
 		if len(words) > 0 {
@@ -132,32 +127,58 @@ const (
 	noCommand = "GNOQsVW"
 )
 
-// withUnit changes the command after the destination on an ssh command line to also set sessionsUnit. By default,
-// servers do not accept variables from ssh.
-func withUnit(words []string, unit string) []string {
+// ofConnection are the options of ssh that only say how to connect, and as whom: nothing on the local cloud.
+const ofConnection = "46AaCcFikmoqTtvx"
+
+// withoutConnection returns the words after the options of a program, which may be none but those in harmless.
+func withoutConnection(program string, words []string, values, harmless string) ([]string, error) {
+	letters, _, rest, ok := splitOptions(words, values)
+	if !ok {
+		return nil, cli.Usagef("option requires an argument: %s", words[len(words)-1])
+	}
+	for _, letter := range letters {
+		if !strings.ContainsRune(harmless, letter) {
+			return nil, entity.WithHint(cli.Usagef("cannot use %s option -%c: machines of the local cloud are directories on this host", program, letter),
+				"Units listen on ports of this host. If -%c is part of the command, put -- before it.", letter)
+		}
+	}
+	return rest, nil
+}
+
+// splitOptions splits the words after a destination, or after the name of a program, into options and the rest. letters are the
+// options' names, and values those that take a value. ok is false if the last value is missing.
+func splitOptions(words []string, values string) (letters string, options, rest []string, ok bool) {
 	n := 0
 	for ; n < len(words) && len(words[n]) > 1 && words[n][0] == '-'; n++ {
 		if words[n] == "--" {
 			n++
 			break
 		}
-		at := strings.IndexAny(words[n], sshValues)
-		flags := words[n]
-		if at > 0 {
-			flags = flags[:at+1]
-		}
-		if strings.ContainsAny(flags, noCommand) {
-			return words
-		}
-		if at == len(words[n])-1 {
+		flags := words[n][1:]
+		at := strings.IndexAny(flags, values)
+		if at == len(flags)-1 {
 			n++ // past the value
 		}
+		if at >= 0 {
+			flags = flags[:at+1]
+		}
+		letters += flags
 	}
-	switch {
-	case n > len(words): // a value is missing
+	if n > len(words) {
+		return letters, words, nil, false
+	}
+	return letters, words[:n], words[n:], true
+}
+
+// withUnit changes the command after the destination on an ssh command line to also set sessionsUnit. By default,
+// servers do not accept variables from ssh.
+func withUnit(words []string, unit string) []string {
+	letters, options, rest, ok := splitOptions(words, sshValues)
+	if !ok || strings.ContainsAny(letters, noCommand) {
 		return words
-	case n == len(words):
+	}
+	if len(rest) == 0 {
 		return append(slices.Clone(words), "exec env "+sessionsUnit+"="+unit+" $SHELL -l")
 	}
-	return slices.Insert(slices.Clone(words), n, "export "+sessionsUnit+"="+unit+";")
+	return slices.Concat(options, []string{"export " + sessionsUnit + "=" + unit + ";"}, rest)
 }
