@@ -106,9 +106,11 @@ verify-jujulib: ## run the official JavaScript client, which npm downloads, agai
 		{ echo "make verify-jujulib: skipped: npm cannot install @canonical/jujulib"; exit 0; }; \
 	JUJULIB="$$dir" $(VERIFIED) -packages ./apiserver -- $(FULL) -count=1 -run '^TestOfficialJavaScriptClient$$'
 
-verify-jubilant: ## call jubilant, a client of the command line: JUBILANT=DIR, its source
+verify-jubilant: ## call jubilant, a client of the command line, and run its own tests: JUBILANT=DIR, its source
 	@test -n "$(JUBILANT)" || { echo "make verify-jubilant: skipped: JUBILANT=DIR does not say where github.com/canonical/jubilant is"; exit 0; }; \
-	JUBILANT="$(abspath $(JUBILANT))" $(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestJubilant$$'
+	/usr/bin/python3 -c 'import pytest, cryptography, yaml' 2>/dev/null || { echo "make verify-jubilant: skipped:" \
+		"the system's python3 has no pytest, cryptography or yaml: apt-get install python3-pytest python3-cryptography python3-yaml"; exit 0; }; \
+	JUBILANT="$(abspath $(JUBILANT))" $(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestJubilant(sOwnTests)?$$'
 
 verify-libjuju: ## call python-libjuju, a client of the API: LIBJUJU=DIR, its source
 	@test -n "$(LIBJUJU)" || { echo "make verify-libjuju: skipped: LIBJUJU=DIR does not say where github.com/juju/python-libjuju is"; exit 0; }; \

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"juju/doc/verify"
 )
 
@@ -65,15 +63,7 @@ func newClientSystem(t *testing.T) clientSystem {
 	}
 	bin, _ := buildSystem(t, root)
 	s := clientSystem{bin, filepath.Join(t.TempDir(), "data"), t.TempDir()}
-	for _, f := range txtar.Parse([]byte(clientCharms)).Files {
-		file := filepath.Join(s.charms, f.Name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Data, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeCharms(t, s.charms, clientCharms)
 	t.Cleanup(func() { sweep(t, bin, s.data) })
 	s.run(t, "", nil, "juju", "bootstrap", "-q")
 	return s
