@@ -12,7 +12,8 @@ func RemoveKeyCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"remove-ssh-keys", "delete-ssh-key", "delete-ssh-keys"},
 		Short:   "Remove SSH keys from the machines of a model",
 		Long: `Remove SSH keys from the machines of a model. ID is a key's fingerprint, as juju ssh-keys
-or ssh-keygen -l shows it, its whole comment, or the key itself. Existing sessions are not closed.`,
+or ssh-keygen -l shows it, its whole comment, or the key itself. Existing sessions are not
+closed.`,
 		Example: `  juju remove-ssh-key 45:7f:33:2c:10:4e:6c:14:e3:a1:a4:c8:b2:e1:34:b4
   juju remove-ssh-key alice@laptop`,
 		Annotations: cli.SeeAlso("ssh-keys", "add-ssh-key", "import-ssh-key"),
