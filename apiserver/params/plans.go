@@ -35,7 +35,7 @@ var readers = map[string][]string{
 	"Backups":           {"Create"},
 	"Block":             {"List"},
 	"Bundle":            {"ExportBundle", "GetChangesMapArgs"},
-	"Charms":            {"CharmInfo"},
+	"Charms":            {"CharmInfo", "ResolveCharms"},
 	"Client":            {"FullStatus", "StatusHistory", "WatchAll"},
 	"Explain":           {"Explain"},
 	"KeyManager":        {"ListKeys"},
