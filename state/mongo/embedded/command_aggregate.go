@@ -155,7 +155,7 @@ func (r *request) selecting(cur *cursor, a *aggregation, p *pipeline.Pipeline, l
 		return func() ([]byte, error) { return nil, nil }, nil
 	}
 	ch.tx = r.tx
-	ch.room, ch.ledger = r.conn.await, cur.mem
+	ch.conn, ch.ledger = r.conn, cur.mem
 	if cur.sel, err = newSelection(coll, ch, late); err != nil {
 		return nil, err
 	}

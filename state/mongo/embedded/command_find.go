@@ -62,7 +62,7 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 		return cur, err
 	}
 	cur.mem = c.s.ledger(cur)
-	ch := choice{tx: f.tx, filter: filter, order: order, hint: f.hint, mem: &c.found, room: c.await, ledger: cur.mem}
+	ch := choice{tx: f.tx, filter: filter, order: order, hint: f.hint, conn: c, ledger: cur.mem}
 	if f.limit > 0 {
 		ch.limit = f.skip + f.limit
 	}

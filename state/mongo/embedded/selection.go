@@ -45,12 +45,10 @@ type choice struct {
 	hint   bsoncore.Value
 	// limit is how many documents will be read; 0 means all.
 	limit int64
-	// mem, if not nil, is a buffer to read into, valid for the request.
-	mem *[]byte
+	// conn, if not nil, lends its buffer and memory.
+	conn *conn
 	// tally, if not nil, counts what is read.
 	tally *tally
-	// room, if not nil, is called before a document is copied.
-	room func(bytes int) error
 	// ledger, if not nil, counts the memory of documents that are sorted.
 	ledger *ledger
 }
@@ -90,7 +88,7 @@ func (ch *choice) path(coll *storage.Collection) (at path, err error) {
 
 // newSelection plans a query. The caller must call pause on the selection when done.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
-	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late, room: ch.room, tally: ch.tally}
+	sel := &selection{coll: coll, tx: ch.tx, filter: ch.filter, late: late, tally: ch.tally}
 	if ch.tx != nil {
 		if err := ch.tx.Check(coll); err != nil {
 			return nil, err
@@ -101,11 +99,12 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 		return nil, err
 	}
 	if at.byID != nil {
-		sel.byID, sel.mem = at.byID, ch.mem
+		sel.byID = at.byID
+		sel.lend(ch.conn)
 		return sel, nil
 	}
 	sel.scan = coll.Scan(ch.tx, at.plan, at.indexes)
-	sel.scan.Room = ch.room
+	sel.lend(ch.conn)
 	if at.plan.Sorted {
 		return sel, nil
 	}
