@@ -2,9 +2,6 @@ package facades
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
 	"net/http"
 	"strings"
 
@@ -135,11 +132,11 @@ func serveCharmPut(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
+	got, err := entity.SHA256(file)
+	if err != nil {
 		return err
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got[:len(hash)] != hash {
+	if got[:len(hash)] != hash {
 		return entity.Errorf(entity.Invalid, "the charm archive has the SHA-256 %s, and not %s…: it has changed on its way", got, hash)
 	}
 	url, err := v.Model.Charms().Add(r.Context(), file.Name(), u.Series)
