@@ -250,7 +250,8 @@ func (p *foreseer) waits(plan *entity.Plan) string {
 			stuck++
 		}
 	}
-	if len(p.trouble) == 0 && stuck > 0 || stuck != len(plan.Waits) {
+	waits := slices.DeleteFunc(slices.Clone(plan.Waits), func(s string) bool { return !strings.Contains(s, " is not removed") })
+	if len(p.trouble) == 0 && stuck > 0 || stuck != len(waits) {
 		return fmt.Sprintf("waits: %v, in %v", plan.Waits, plan.Changes)
 	}
 	return ""

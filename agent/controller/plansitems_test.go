@@ -159,7 +159,10 @@ func (p *foreseer) taskAct(s scene) plannedAct {
 		}}
 	case 1:
 		return plannedAct{what: "run a command on " + s.unit, do: func(ctx context.Context, c *client.Conn) error {
-			_, _, err := c.RunCommand(ctx, client.RunArgs{Command: "true", Units: []string{s.unit}})
+			_, all, err := c.RunCommand(ctx, client.RunArgs{Command: "true", Units: []string{s.unit}})
+			for _, one := range all {
+				err = errors.Join(one.Err, err)
+			}
 			return err
 		}}
 	}
