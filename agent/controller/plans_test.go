@@ -245,7 +245,7 @@ func (p *foreseer) waits(plan *entity.Plan) string {
 		return fmt.Sprintf("not settled: %v, not %v", plan.Unsettled, p.trouble)
 	}
 	stuck := 0
-	for _, c := range comparable(plan.Changes) {
+	for _, c := range rowsOf(plan.Changes) {
 		if strings.Contains(c, " life: alive -> ") {
 			stuck++
 		}
@@ -281,7 +281,7 @@ func (p *foreseer) perform(act plannedAct) (plan *entity.Plan, planErr, err erro
 // await waits until what was planned has happened. It returns the hooks that have run, and what is still wrong.
 func (p *foreseer) await(plan *entity.Plan, before facts) (ran []entity.PlannedHook, wrong string) {
 	p.Helper()
-	want := comparable(plan.Changes)
+	want := rowsOf(plan.Changes)
 	until := p.read
 	wrong = p.untilRight(func(m *entity.ModelStatus) string {
 		if wrong := unsettled(m, p.trouble); wrong != "" {
@@ -319,7 +319,7 @@ func (p *foreseer) awaitEnd(plan *entity.Plan, before facts) (ran []entity.Plann
 				return slices.Contains([]string{"space", "storage-pool", "task"}, kind)
 			}
 			maps.DeleteFunc(before, func(what string, _ map[string]string) bool { return lasts(what) })
-			return ran, difference(comparable(plan.Changes), facts{}.since(before))
+			return ran, difference(rowsOf(plan.Changes), facts{}.since(before))
 		}
 	}
 	return nil, "the model is still there"

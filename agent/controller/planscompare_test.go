@@ -162,7 +162,7 @@ func (p *foreseer) factsOfItems(f facts) {
 	}
 }
 
-// since returns what has changed since earlier facts, in the form of comparable.
+// since returns what has changed since earlier facts, in the form of rowsOf.
 func (f facts) since(was facts) (all []string) {
 	for what := range was {
 		if f[what] == nil {
@@ -207,8 +207,8 @@ func (f facts) change(was facts, what, key string) string {
 	return fmt.Sprintf("%s: %s -> %s", key, before, is)
 }
 
-// comparable returns a plan's changes, each of one attribute.
-func comparable(changes []entity.PlannedChange) (all []string) {
+// rowsOf returns a plan's changes, each of one attribute.
+func rowsOf(changes []entity.PlannedChange) (all []string) {
 	for _, c := range changes {
 		text := c.Action + " " + c.Kind + " " + c.Name
 		if c.Action != entity.PlanChange {
