@@ -240,9 +240,11 @@ func warningsOf(v reflect.Value, all []string) []string {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if list, ok := v.Field(i).Interface().([]string); ok && v.Type().Field(i).Name == "Warnings" {
-				all = append(all, list...)
-			} else {
+			switch f := v.Type().Field(i); {
+			case !f.IsExported(): // such as those of a time
+			case f.Name == "Warnings" && f.Type == reflect.TypeFor[[]string]():
+				all = append(all, v.Field(i).Interface().([]string)...)
+			default:
 				all = warningsOf(v.Field(i), all)
 			}
 		}
