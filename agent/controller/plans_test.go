@@ -240,6 +240,12 @@ func (p *foreseer) act(m *entity.ModelStatus) plannedAct {
 			return one(c.DestroyMachines(ctx, entity.Destruction{}, machine))
 		}}
 	case 12:
+		if p.rand.IntN(2) == 0 {
+			base := entity.BaseOf([]string{"jammy", "noble"}[p.rand.IntN(2)])
+			return plannedAct{fmt.Sprintf("set the base of %s to %s", service, base), func(ctx context.Context, c *client.Conn) error {
+				return c.SetBase(ctx, service, base, true)
+			}}
+		}
 		mem, err := constraints.Parse(fmt.Sprintf("mem=%dM", 16+p.rand.IntN(2)))
 		p.ok(err)
 		return plannedAct{fmt.Sprintf("set constraints of %s to %s", service, mem), func(ctx context.Context, c *client.Conn) error {
