@@ -208,6 +208,12 @@ func (p *foreseer) mem() constraints.Value {
 }
 
 func (p *foreseer) limitAct(s scene) plannedAct {
+	if p.rand.IntN(2) == 0 {
+		base := entity.BaseOf(pick(p.rand, []string{"jammy", "noble"}))
+		return plannedAct{what: fmt.Sprintf("set the base of %s to %s", s.service, base), do: func(ctx context.Context, c *client.Conn) error {
+			return c.SetBase(ctx, s.service, base, true)
+		}}
+	}
 	mem := p.mem()
 	return plannedAct{what: fmt.Sprintf("set constraints of %s to %s", s.service, mem), do: func(ctx context.Context, c *client.Conn) error {
 		_, err := c.SetServiceConstraints(ctx, s.service, mem)

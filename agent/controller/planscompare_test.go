@@ -100,7 +100,8 @@ func (p *foreseer) facts(m *entity.ModelStatus) (facts, error) {
 
 // factsOf reads a service.
 func (p *foreseer) factsOf(f facts, s entity.ServiceStatus) error {
-	of := f.at("service "+s.Name, "life", s.Life, "charm", s.CharmURL, "exposed", s.Exposed, "min-units", s.MinUnits)
+	of := f.at("service "+s.Name, "life", s.Life, "charm", s.CharmURL, "exposed", s.Exposed, "min-units", s.MinUnits,
+		"base", entity.BaseOf(s.Series).Short())
 	svc, err := p.st.Service(p.ctx, s.Name)
 	if err != nil {
 		return err

@@ -190,7 +190,8 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		p.add(&SetStorage{name, storage})
 	}
 	if series := p.Series[name]; series != "" && series != have.Series {
-		p.reject("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
+		p.reject("application %q has series %q, which cannot be changed to %q: first, juju set-application-base %s %s", name,
+			have.Series, series, name, series)
 	}
 	for option, value := range p.Options[name] {
 		if have.Options[option].Value != value {
