@@ -48,12 +48,69 @@ func sentIn(t *testing.T, pattern string) map[string]bool {
 	return sent
 }
 
+// recordedBy returns which clients of others have sent each method, as "Facade.Method", in the requests that
+// TestRecordedRequests replays.
+func recordedBy(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "requests", "*", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no requests: %v", err)
+	}
+	by := map[string][]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := strings.TrimSuffix(filepath.Base(file), ".txt")
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "#") || len(words) < 4 {
+				continue
+			}
+			facade, _, _ := strings.Cut(words[1], "/") // /id and /Id are how clients spell a watcher
+			if name := facade + "." + words[3]; !slices.Contains(by[name], client) {
+				by[name] = append(by[name], client)
+			}
+		}
+	}
+	return by
+}
+
+// access says who may use what these roles may.
+func access(who facades.Roles) string {
+	var names []string
+	for _, role := range []struct {
+		role facades.Roles
+		name string
+	}{{facades.Reader, "read"}, {facades.Writer, "write"}, {facades.Admin, "admin"}} {
+		if who&role.role != 0 {
+			names = append(names, role.name)
+		}
+	}
+	if len(names) == 0 {
+		return "agents"
+	}
+	return names[0] // an access includes the lower ones
+}
+
+// endpointTable returns the table of what is served beside the API.
+func endpointTable() string {
+	rows := []string{"| GET | /api | a login |", "| GET | /model/UUID/api | a login |", "| GET | /model/UUID/commands | a login |",
+		"| PUT | /model-UUID" + facades.CharmObjectPath + " | write |", "| GET | " + BinariesPath + "SHA256 | all |"}
+	for _, e := range endpoints() {
+		rows = append(rows, fmt.Sprintf("| %s | /model/UUID%s | %s |", e.method, e.path, access(e.who)))
+	}
+	slices.Sort(rows)
+	return "| HTTP method | path | access |\n|---|---|---|\n" + strings.Join(slices.Compact(rows), "\n") + "\n\n"
+}
+
 // apiTable returns the table of doc/api.md.
 func apiTable(t *testing.T) string {
-	byClient, byTests := sentIn(t, "client/*.go"), sentIn(t, "*_test.go")
+	byClient, byTests, byOthers := sentIn(t, "client/*.go"), sentIn(t, "*_test.go"), recordedBy(t)
 	versions := map[string][]string{}
 	for _, v := range facades.FacadeVersions() {
-		versions[v.Facade] = append(versions[v.Facade], fmt.Sprint(v.Version))
+		versions[v.Facade] = append(versions[v.Facade], fmt.Sprintf("%d (%s)", v.Version, v.Since))
 	}
 	var rows []string
 	for _, r := range routes() {
@@ -75,6 +132,7 @@ func apiTable(t *testing.T) string {
 		if byClient[r.Facade+"."+r.Method] {
 			tested = append(tested, "juju")
 		}
+		tested = append(tested, byOthers[r.Facade+"."+r.Method]...)
 		if byTests[r.Facade+"."+r.Method] {
 			tested = append(tested, "request")
 		}
@@ -84,7 +142,7 @@ func apiTable(t *testing.T) string {
 	return "| facade | versions | method | at | tested by |\n|---|---|---|---|---|\n" + strings.Join(rows, "\n") + "\n"
 }
 
-// The page on the API lists every method for users, at which versions, and whether a test sends it.
+// The page on the API lists the paths and every method for users, at which versions, and which client or test sends it.
 func TestAPIPage(t *testing.T) {
 	verify.Smoke(t)
 	const path, mark = "../doc/api.md", "<!-- methods -->\n"
@@ -96,7 +154,7 @@ func TestAPIPage(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %q", path, mark)
 	}
-	want := string(before) + mark + apiTable(t)
+	want := string(before) + mark + endpointTable() + apiTable(t)
 	if string(text) == want {
 		return
 	}
