@@ -240,7 +240,11 @@ func warningsOf(v reflect.Value, all []string) []string {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if list, ok := v.Field(i).Interface().([]string); ok && v.Type().Field(i).Name == "Warnings" {
+			f := v.Type().Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			if list, ok := v.Field(i).Interface().([]string); ok && f.Name == "Warnings" {
 				all = append(all, list...)
 			} else {
 				all = warningsOf(v.Field(i), all)

@@ -6,6 +6,10 @@ import "juju/state/entity"
 // it is forced, because a typo could start thousands of agents.
 const MaxAtOnce = 100
 
+// MaxMinUnits is the maximum of the number of units that a service has at least. The controller adds what is missing, so a
+// number that nobody means would fill the disk.
+const MaxMinUnits = 1000
+
 // CheckAtOnce returns an Invalid error if a request adds more than MaxAtOnce units or machines.
 func CheckAtOnce(what string, n int) error {
 	if n <= MaxAtOnce {
