@@ -1,12 +1,9 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -21,8 +18,6 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
-	mgo "gopkg.in/mgo.v2"
-	"gopkg.in/mgo.v2/bson"
 
 	"juju/agent/controller/rehearsal"
 	"juju/apiserver/facades"
@@ -31,7 +26,6 @@ import (
 	"juju/provider/dummytest"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/mongo"
 	"juju/state/statetest"
 )
 
@@ -58,14 +52,11 @@ func userRoutesOf() (all []*facades.Route) {
 // A userWorld is a server whose users send random requests: an administrator, and bob, who can only read.
 type userWorld struct {
 	*world
-	model   *mongo.Database
-	own     *mongo.Database     // of the controller
 	conns   map[string]*rawConn // by user and path
 	offer   string
-	archive string            // of a charm
-	token   string            // that identifies the model as it began
-	before  map[string]string // its documents
-	written [2]bson.ObjectId  // the last transactions of both databases by then
+	archive string // of a charm
+	token   string // that identifies the model as it began
+	writes  *writeLog
 	log     *errorLog
 	made    int // calls
 }
@@ -83,9 +74,6 @@ func newUserWorld(t testing.TB) *userWorld {
 	})
 	ctx := w.Context()
 	(&fuzzWorld{world: w.populate()}).give()
-	store := statetest.StoreOf(w.controller)
-	w.own, w.model = statetest.ControllerDB(t, store), store.Open(w.st.UUID())
-	t.Cleanup(func() { w.model.Close(errors.New("the test has ended")) })
 	w.archive = statetest.CharmArchive(t, statetest.MySQL)
 	w.offer = w.offerMySQL()
 	w.ok(w.st.Settings().Networks().AddSpace(ctx, "db", nil))
@@ -100,66 +88,8 @@ func newUserWorld(t testing.TB) *userWorld {
 	var err error
 	w.token, err = w.st.Transactions().Token(ctx)
 	w.ok(err)
-	w.before, w.written = w.documents(), w.transactions()
+	w.writes = watchWrites(t, statetest.StoreOf(w.controller))
 	return w
-}
-
-// unwatched are collections that a request may change which changes nothing: what counts and notes.
-var unwatched = []string{"sequence", "statushistory", "audit", "logins", "presence", "controller"}
-
-// documents returns the documents of the model, and of the controller, by collection.
-func (w *userWorld) documents() map[string]string {
-	w.Helper()
-	all, err := w.model.Dump()
-	w.ok(err)
-	own, err := w.own.Dump()
-	w.ok(err)
-	text := map[string]string{}
-	for kind, dump := range map[string]map[string][]json.RawMessage{"model": all, "controller": own} {
-		for name, docs := range dump {
-			if !slices.Contains(unwatched, name) && !strings.HasPrefix(name, "txns") {
-				var b bytes.Buffer
-				for _, doc := range docs {
-					b.Write(doc)
-					b.WriteByte('\n')
-				}
-				text[kind+" "+name] = b.String()
-			}
-		}
-	}
-	return text
-}
-
-// transactions returns the last transactions of both databases.
-func (w *userWorld) transactions() (last [2]bson.ObjectId) {
-	w.Helper()
-	for i, db := range []*mongo.Database{w.model, w.own} {
-		w.ok(db.With(mongo.LogC, func(c *mgo.Collection) error {
-			var doc struct {
-				ID bson.ObjectId `bson:"_id"`
-			}
-			err := c.Find(nil).Sort("-$natural").One(&doc)
-			last[i] = doc.ID
-			return err
-		}))
-	}
-	return last
-}
-
-// changed returns what transactions have changed since it was called last.
-func (w *userWorld) changed() string {
-	last := w.transactions()
-	if last == w.written {
-		return ""
-	}
-	now := w.documents()
-	defer func() { w.before, w.written = now, last }()
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if was := w.before[name]; was != now[name] {
-			return fmt.Sprintf("%s\n%s\nwas\n%s", name, now[name], was)
-		}
-	}
-	return ""
 }
 
 // say makes one call as a user, and checks what came of it. It returns false if the connection has ended for good reason.
@@ -195,8 +125,8 @@ func (w *userWorld) say(user string, r *facades.Route, path string, raw []byte) 
 		w.Errorf("%s\nlogs %s", what, logged)
 	}
 	refused := reply.Err() != nil || len(failed) > 0 && done == 0
-	if change := w.changed(); change != "" && (refused || user == "bob" && r.Method != "SetPassword" || r.Effect == facades.Reads) {
-		w.Errorf("%s\nanswer %.1000q\nchanges %s", what, text, change)
+	if written := w.writes.read(); len(written) > 0 && (refused || user == "bob" && r.Method != "SetPassword" || r.Effect == facades.Reads) {
+		w.Errorf("%s\nanswer %.1000q\nwrites %s", what, text, strings.Join(written, "\n"))
 	}
 	w.switchBlocksOff(r)
 	return true
@@ -250,7 +180,7 @@ func (w *userWorld) switchBlocksOff(r *facades.Route) {
 			w.ok(err)
 		}
 	}
-	_ = w.changed()
+	w.writes.read()
 }
 
 // outcomes returns the errors in an answer, and how many of its results have none.

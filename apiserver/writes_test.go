@@ -1,0 +1,91 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo"
+	"juju/state/mongo/cursor"
+)
+
+// A writeLog reports what is written to a store, in all databases, in transactions and outside them. It reads the change
+// stream of the store up to a mark that it writes itself, so that it misses nothing that was written before.
+type writeLog struct {
+	testing.TB
+	session *mgo.Session
+	stream  *cursor.Cursor
+	marks   int
+}
+
+// marksDB is the database of the marks.
+const marksDB = "marks"
+
+// unwatched are collections that a request may write to which changes nothing: what counts and notes.
+var unwatched = []string{"sequence", "statushistory", "audit", "logins", "presence", mongo.RefusalsC}
+
+// watchWrites follows a store until the test ends.
+func watchWrites(t testing.TB, store *mongo.Store) *writeLog {
+	t.Helper()
+	l := &writeLog{TB: t, session: store.Session()}
+	t.Cleanup(l.session.Close)
+	l.stream = cursor.Run(l.session.DB("admin"), bson.D{{"aggregate", 1}, {"cursor", bson.D{}},
+		{"pipeline", []bson.D{{{"$changeStream", bson.D{{"allChangesForCluster", true}}}}}}}, 0)
+	t.Cleanup(func() { _ = l.stream.Close() })
+	l.read()
+	return l
+}
+
+// A write is an entry of the change stream.
+type write struct {
+	Operation string `bson:"operationType"`
+	NS        struct{ DB, Coll string }
+	Key       struct {
+		ID any `bson:"_id"`
+	} `bson:"documentKey"`
+	Doc    bson.M `bson:"fullDocument"`
+	Update struct {
+		Fields  bson.M   `bson:"updatedFields"`
+		Removed []string `bson:"removedFields"`
+	} `bson:"updateDescription"`
+}
+
+// read returns what was written since it was called last.
+func (l *writeLog) read() (all []string) {
+	l.Helper()
+	l.marks++
+	if err := l.session.DB(marksDB).C("marks").Insert(bson.D{{"_id", l.marks}}); err != nil {
+		l.Fatal(err)
+	}
+	for {
+		var w write
+		if !l.stream.Next(&w) {
+			l.Fatalf("cannot follow the writes: %v", l.stream.Err())
+		}
+		switch {
+		case w.NS.DB == marksDB && w.Key.ID == l.marks:
+			return all
+		case w.NS.DB != marksDB && w.changes():
+			all = append(all, w.String())
+		}
+	}
+}
+
+// changes reports whether the write is more than a note, or the assertion of a transaction.
+func (w *write) changes() bool {
+	if slices.Contains(unwatched, w.NS.Coll) || strings.HasPrefix(w.NS.Coll, mongo.TxnsC) {
+		return false
+	}
+	for _, field := range mongo.TxnFields {
+		delete(w.Update.Fields, field)
+	}
+	return w.Operation != "update" || len(w.Update.Fields)+len(w.Update.Removed) > 0
+}
+
+func (w *write) String() string {
+	return fmt.Sprintf("%s %.8s %s %v %.500v %v %v", w.Operation, w.NS.DB, w.NS.Coll, w.Key.ID, w.Doc, w.Update.Fields, w.Update.Removed)
+}
