@@ -90,6 +90,7 @@ var mayCall = map[string]string{
 	"Application.Unexpose":                    "admin",
 	"Application.UnitsInfo":                   "admin",
 	"Application.UnsetApplicationsConfig":     "admin",
+	"Application.UpdateApplicationBase":       "admin",
 	"Block.List":                              "admin",
 	"Secrets.ListSecrets":                     "admin",
 	"SecretBackends.ListSecretBackends":       "admin",

@@ -34,8 +34,9 @@ func TestAgentTurnsAreSharedByModels(t *testing.T) {
 			}
 		}
 		end := func(model string) {
-			releases[model][0]()
+			release := releases[model][0]
 			releases[model] = releases[model][1:]
+			release() // and who is next writes to releases
 			synctest.Wait()
 		}
 		got := func(want string) {

@@ -77,6 +77,7 @@ var forUsers = map[string]string{
 	"Application.Unexpose":                    "write change",
 	"Application.UnitsInfo":                   "read -",
 	"Application.UnsetApplicationsConfig":     "write change",
+	"Application.UpdateApplicationBase":       "write change",
 	"Block.List":                              "read -",
 	"Secrets.ListSecrets":                     "read -",
 	"SecretBackends.ListSecretBackends":       "login -",

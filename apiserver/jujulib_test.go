@@ -71,6 +71,13 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 		"info2": "` + mysql + `",
 		"resolve": "unit \"mysql/0\" is not in an error state",
 		"destroy": [null, "not found"], "destroyMachine": "2",
+		"others": {
+			"cloud.cloudInfo": "no such request - method Cloud.CloudInfo is not implemented",
+			"cloud.listCloudInfo": "no such request - method Cloud.ListCloudInfo is not implemented",
+			"cloud.checkCredentialsModels": "no such request - method Cloud.CheckCredentialsModels is not implemented",
+			"controller.mongoVersion": "no such request - method Controller.MongoVersion is not implemented",
+			"controller.identityProviderURL": "no such request - method Controller.IdentityProviderURL is not implemented"
+		},
 		"wrong": "Have you been granted permission to a model on this controller?"
 	}`
 	if err := json.Unmarshal([]byte(expected), &want); err != nil {

@@ -76,6 +76,8 @@ func newUserWorld(t testing.TB) *userWorld {
 	(&fuzzWorld{world: w.populate()}).give()
 	w.archive = statetest.CharmArchive(t, statetest.MySQL)
 	w.offer = w.offerMySQL()
+	_, err := w.controller.NewConsumer(ctx, statetest.Admin, w.st.UUID(), w.offer) // the first one makes a key
+	w.ok(err)
 	w.ok(w.st.Settings().Networks().AddSpace(ctx, "db", nil))
 	w.addUser("bob")
 	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", controller.AccessRead, ""))
@@ -85,7 +87,6 @@ func newUserWorld(t testing.TB) *userWorld {
 			w.conns[name+path] = w.user(name, path)
 		}
 	}
-	var err error
 	w.token, err = w.st.Transactions().Token(ctx)
 	w.ok(err)
 	w.writes = watchWrites(t, statetest.StoreOf(w.controller))

@@ -54,13 +54,14 @@ type write struct {
 	} `bson:"updateDescription"`
 }
 
-// read returns what was written since it was called last.
+// read returns what was written since it was called last, but not a document that was inserted and then deleted: a claim.
 func (l *writeLog) read() (all []string) {
 	l.Helper()
 	l.marks++
 	if err := l.session.DB(marksDB).C("marks").Insert(bson.D{{"_id", l.marks}}); err != nil {
 		l.Fatal(err)
 	}
+	var last write
 	for {
 		var w write
 		if !l.stream.Next(&w) {
@@ -69,8 +70,11 @@ func (l *writeLog) read() (all []string) {
 		switch {
 		case w.NS.DB == marksDB && w.Key.ID == l.marks:
 			return all
-		case w.NS.DB != marksDB && w.changes():
-			all = append(all, w.String())
+		case w.NS.DB == marksDB || !w.changes():
+		case w.Operation == "delete" && last.Operation == "insert" && last.NS == w.NS && fmt.Sprint(last.Key) == fmt.Sprint(w.Key):
+			all, last = all[:len(all)-1], write{}
+		default:
+			all, last = append(all, w.String()), w
 		}
 	}
 }
@@ -82,6 +86,7 @@ func (w *write) changes() bool {
 	}
 	for _, field := range mongo.TxnFields {
 		delete(w.Update.Fields, field)
+		delete(w.Doc, field)
 	}
 	return w.Operation != "update" || len(w.Update.Fields)+len(w.Update.Removed) > 0
 }

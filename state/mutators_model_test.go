@@ -107,6 +107,10 @@ func keeps(n int) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error { return x.SetMinUnits(s.ctx, n) }
 }
 
+func getsSeries(series string) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error { return x.SetSeries(s.ctx, series, false) }
+}
+
 func keepsUnits(service string, n int) func(*scene) {
 	return func(s *scene) { s.ok(keeps(n)(s, s.service(service))) }
 }
@@ -213,6 +217,8 @@ var serviceMutators = []mutator{
 	on("Service.Bind", "", theService("idle"), bindTo(map[string]string{"server": "db"}), withSpaces),
 	on("Service.Bind", "back", theService("idle"), bindTo(map[string]string{"": "alpha"}), withSpaces,
 		func(s *scene) { s.ok(binds("idle", "db")(s)) }),
+	on("Service.SetSeries", "", theService("wordpress"), getsSeries("noble")),
+	on("Service.SetSeries", "with a subordinate's", theService("mysql"), getsSeries("noble")),
 	on("Service.SetMinUnits", "", theService("mysql"), keeps(3)),
 	on("Service.SetMinUnits", "another number", theService("mysql"), keeps(3), keepsUnits("mysql", 2)),
 	on("Service.SetMinUnits", "cleared", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),

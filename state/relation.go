@@ -196,7 +196,11 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if !slices.ContainsFunc(modeldb.EndpointsOf(e.Service, ch.Meta), e.ImplementedBy) {
 			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
-		o.Assert(modeldb.ServicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
+		keeps := bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}}
+		if doc.IsContainer() {
+			keeps = append(keeps, bson.DocElem{Name: "series", Value: svc.doc.Series})
+		}
+		o.Assert(modeldb.ServicesC, e.Service, keeps)
 		services = append(services, svc)
 	}
 	if !doc.IsContainer() {

@@ -182,7 +182,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	o.AssertModelAlive()
 	o.AssertLife(modeldb.ServicesC, service, entity.Alive)
 	doc := modeldb.Unit{Living: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,
-		Series: svc.doc.Series, Principal: ru.unit.doc.Name}
+		Series: ru.unit.doc.Series, Principal: ru.unit.doc.Name}
 	ru.st.addUnitOps(o, doc, constraints.Value{})
 	if len(svc.doc.Stores) == 0 {
 		return nil

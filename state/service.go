@@ -55,7 +55,7 @@ func (s *Service) Life() entity.Life { return s.doc.Life }
 // CharmURL returns the charm that the service's units should run.
 func (s *Service) CharmURL() string { return s.doc.CharmURL }
 
-// Series returns the series of the service's units.
+// Series returns the series that new units of the service get.
 func (s *Service) Series() string { return s.doc.Series }
 
 // IsSubordinate reports whether the service's units are subordinates.

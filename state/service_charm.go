@@ -158,7 +158,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err := c.configOps(ctx, o); err != nil {
 		return err
 	}
-	same := append(bson.D{{"life", c.doc.Life}}, c.doc.KeepsCharm()...)
+	same := append(bson.D{{"life", c.doc.Life}, {"series", c.doc.Series}}, c.doc.KeepsCharm()...)
 	version, err := resources.Give(c.st.db, o.Ops, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ func (s *sim) any() (*simAction, error) {
 		return s.useTasks(), nil
 	case n < s.cleaning+s.tasking+s.offering:
 		return s.useOffers(), nil
+	case n < s.cleaning+s.tasking+s.offering+s.relating:
+		return s.useRelations(), nil
 	case n < 63-s.rolling:
 		return s.someAgent()
 	case n < 63:
@@ -112,11 +114,7 @@ func (s *sim) grow() *simAction {
 		}
 		return s.addUnits(svc, 1+s.rnd.IntN(2), s.placement())
 	case n < 17:
-		pair := s.rnd.IntN(len(simRelations))
-		for i := 0; i < 8 && s.mayRelate(pair) != nil; i++ {
-			pair = s.rnd.IntN(len(simRelations))
-		}
-		return s.relate(pair)
+		return s.relateSome()
 	case n < 18:
 		host := ""
 		if m := s.someMachine(); m != nil {
@@ -125,6 +123,22 @@ func (s *sim) grow() *simAction {
 		return s.addMachine(host, s.rnd.IntN(3) > 0, false)
 	}
 	return s.addMachine("", false, !s.hosted && s.rnd.IntN(4) == 0)
+}
+
+func (s *sim) relateSome() *simAction {
+	pair := s.rnd.IntN(len(simRelations))
+	for i := 0; i < 8 && s.mayRelate(pair) != nil; i++ {
+		pair = s.rnd.IntN(len(simRelations))
+	}
+	return s.relate(pair)
+}
+
+// useRelations picks a user's action on relations.
+func (s *sim) useRelations() *simAction {
+	if s.rnd.IntN(2) == 0 {
+		return s.relateSome()
+	}
+	return s.destroyRelation(s.someRelation(), s.destruction())
 }
 
 // placement names a machine for a unit, now and then, or a new container there or on a new machine.

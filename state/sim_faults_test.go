@@ -118,7 +118,7 @@ var faults = []fault{
 	{"assert", "a unit that enters does not assert that it is Alive", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "units", "") && onlyAsserts(op) && inserts(all, "scopes")
 	})},
-	{"assert", "a relation is removed without asserting that its scope is empty",
+	{"relations", "a relation is removed without asserting that its scope is empty",
 		unasserted(func(op *txn.Op, _ []txn.Op) bool {
 			return in(op, "counts", "r#") && op.Remove
 		})},
@@ -248,6 +248,8 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 				switch f.kind {
 				case "tasks":
 					s.tasking = 20
+				case "relations":
+					s.relating = 15
 				case "offers":
 					s.offering = 20
 				case "peers":

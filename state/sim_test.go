@@ -57,9 +57,9 @@ type sim struct {
 	calm   bool     // no actor acts out of turn
 	busy   int      // how many entities there are before more are removed than added
 	// One in racing steps has another action between its reads and its commit;
-	// cleaning of a hundred steps are the cleaner's, tasking are about tasks, rolling about upgrades, and offering about
-	// other models, beyond those that always are.
-	racing, cleaning, tasking, rolling, offering int
+	// cleaning of a hundred steps are the cleaner's, tasking are about tasks, rolling about upgrades, relating about
+	// relations, and offering about other models, beyond those that always are.
+	racing, cleaning, tasking, rolling, relating, offering int
 }
 
 // simCharms maps services to their charms.

@@ -90,7 +90,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	if err != nil {
 		return err
 	}
-	o.Assert(modeldb.ServicesC, s.doc.Name, append(slices.Clone(modeltxn.IsAlive), s.doc.KeepsBindings()))
+	o.Assert(modeldb.ServicesC, s.doc.Name, append(slices.Clone(modeltxn.IsAlive), bson.DocElem{Name: "series", Value: s.doc.Series}, s.doc.KeepsBindings()))
 	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", text}})
 	var meta *charm.Meta
 	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {

@@ -1,10 +1,10 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,10 +15,8 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state"
-	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/modelconfig"
 	"juju/state/statetest"
 )
 
@@ -44,13 +42,17 @@ func TestPlansComeTrue(t *testing.T) {
 	t.Logf("JUJU_PLAN_SEED=%d", seed)
 	p := newForeseer(t, seed)
 	for p.rounds = range rounds {
+		if p.rand.IntN(5) == 0 {
+			p.makeTrouble()
+		}
 		p.round(p.act, p.await)
+		p.mend()
 	}
 	for !p.ended {
 		p.rounds++
 		p.round(p.end, p.awaitEnd)
 	}
-	t.Logf("%d hooks and %d refusals were foreseen", p.hooks, p.refused)
+	t.Logf("%d hooks, %d changes and %d refusals were foreseen", p.hooks, p.changes, p.refused)
 	if p.hooks == 0 {
 		t.Error("no hooks were foreseen")
 	}
@@ -61,12 +63,21 @@ type foreseer struct {
 	*system
 	rand                   *rand.Rand
 	other                  *state.State // a model with an offer
-	rounds, hooks, refused int
-	ended                  bool // the model is destroyed
-	next                   int  // the number of the next service or charm
+	rounds, hooks, changes int
+	refused                int
+	planning               bool     // the change is only planned
+	ended                  bool     // the model is destroyed
+	trouble                []string // units whose hook has failed
+	past                   []string // the latest changes
+	next                   int      // the number of the next service or charm
 	journal                string
-	read                   int // lines
+	fail                   string // the file with the unit and the name of the hook that fails, as a pattern
+	read                   int    // lines
 }
+
+// foreseenRelations are between these services; at first there are two of them.
+var foreseenRelations = [][]string{{"site:db", "store:server"}, {"log:host", "site:juju-info"}, {"log:host", "store:juju-info"},
+	{"site:db", "one"}}
 
 // foreseen are the services that are changed.
 var foreseen = map[string]string{
@@ -80,8 +91,12 @@ var foreseen = map[string]string{
 func newForeseer(t *testing.T, seed uint64) *foreseer {
 	t.Helper()
 	p := &foreseer{system: newSystem(t, Options{}), rand: rand.New(rand.NewPCG(seed, 0))}
+	p.cloud.SetSubnets(entity.Subnet{CIDR: "10.0.0.0/16", ProviderID: "a", Network: "n"}, entity.Subnet{CIDR: "10.1.0.0/16", ProviderID: "b", Network: "n"},
+		entity.Subnet{CIDR: "10.2.0.0/16", ProviderID: "c", Network: "n"})
 	p.journal = filepath.Join(p.machines, "journal")
+	p.fail = filepath.Join(p.machines, "fail")
 	p.ok(os.WriteFile(p.journal, nil, 0o600))
+	p.ok(os.WriteFile(p.fail, nil, 0o600))
 	for _, name := range []string{"site", "store", "log"} {
 		n := 2
 		if name == "log" {
@@ -94,7 +109,7 @@ func newForeseer(t *testing.T, seed uint64) *foreseer {
 		_, err := p.st.AddService(p.ctx, params)
 		p.ok(err)
 	}
-	for _, r := range relations {
+	for _, r := range foreseenRelations[:2] {
 		_, err := p.st.AddRelation(p.ctx, r...)
 		p.ok(err)
 	}
@@ -105,6 +120,9 @@ func newForeseer(t *testing.T, seed uint64) *foreseer {
 	_, err = p.other.AddService(p.ctx, state.AddServiceParams{Name: "far", CharmURL: statetest.Charm(t, p.other, foreseen["store"])})
 	p.ok(err)
 	p.ok(p.other.CrossModel().AddOffer(p.ctx, entity.NewOffer{Name: "far", Service: "far", Endpoints: []string{"server"}}))
+	conn := p.dial()
+	defer conn.Close()
+	p.ok(conn.ReloadSpaces(p.ctx))
 	p.until("the model to settle", func(m *entity.ModelStatus) bool { return busy(m) == "" && len(everyUnit(m)) == 6 })
 	_, p.read = p.took()
 	return p
@@ -119,7 +137,7 @@ func charmOf(url string) string {
 // charm adds the next version of a service's charm, whose hooks write a journal and do nothing else.
 func (p *foreseer) charm(service string) string {
 	p.next++
-	hook := "#!/bin/sh\necho \"$JUJU_UNIT_NAME ${JUJU_DISPATCH_PATH:-$0} $JUJU_REMOTE_UNIT$JUJU_STORAGE_ID\" >>" + p.journal + "\n"
+	hook := "#!/bin/sh\nhook=${JUJU_DISPATCH_PATH:-$0}\ncase \"$JUJU_UNIT_NAME ${hook##*/}\" in $(cat " + p.fail + ")) exit 1;; esac\necho \"$JUJU_UNIT_NAME ${JUJU_DISPATCH_PATH:-$0} $JUJU_REMOTE_UNIT$JUJU_STORAGE_ID\" >>" + p.journal + "\n"
 	files := []string{"config.yaml", "options: {n: {type: int, default: 0}}\n", "version", fmt.Sprint(p.next)}
 	if service == "store" {
 		for _, name := range []string{"install", "config-changed", "start", "stop", "upgrade-charm", "server-relation-joined",
@@ -127,7 +145,7 @@ func (p *foreseer) charm(service string) string {
 			files = append(files, "hooks/"+name, hook)
 		}
 	} else {
-		files = append(files, "dispatch", hook)
+		files = append(files, "dispatch", hook, "actions.yaml", "act: {description: d}\n")
 	}
 	return statetest.Charm(p.T, p.st, foreseen[service], files...)
 }
@@ -139,220 +157,11 @@ func (p *foreseer) took() (ran []entity.PlannedHook, until int) {
 	p.ok(err)
 	lines := strings.SplitAfter(string(text), "\n")
 	for _, line := range lines[p.read : len(lines)-1] {
-		if words := strings.Fields(line); len(words) > 1 && filepath.Base(words[1]) != "update-status" {
+		if words := strings.Fields(line); len(words) > 1 && filepath.Base(filepath.Dir(words[1])) == "hooks" && filepath.Base(words[1]) != "update-status" {
 			ran = append(ran, entity.PlannedHook{Unit: words[0], Hook: filepath.Base(words[1]), About: strings.Join(words[2:], "")})
 		}
 	}
 	return ran, len(lines) - 1
-}
-
-// A plannedAct is a change that a user makes.
-type plannedAct struct {
-	what string
-	do   func(context.Context, *client.Conn) error
-}
-
-// end returns a change that destroys the model.
-func (p *foreseer) end(*entity.ModelStatus) plannedAct {
-	how := entity.Destruction{Strength: pick(p.rand, []entity.Strength{entity.Plain, entity.Lenient, entity.Force})}
-	if how.Strength == entity.Force {
-		how.Timeout = entity.ForceTimeout // within which the agents act
-	}
-	choice := p.rand.IntN(3) // without a choice it is refused if there is storage that outlives its machine
-	how.Storage, how.Release = choice == 1, choice == 2
-	return plannedAct{fmt.Sprintf("destroy the model %+v", how), func(ctx context.Context, c *client.Conn) error {
-		return c.DestroyModel(ctx, p.model, how)
-	}}
-}
-
-// act returns a random change.
-func (p *foreseer) act(m *entity.ModelStatus) plannedAct {
-	services := namesOf(m.Services, func(s entity.ServiceStatus) string { return s.Name })
-	units := namesOf(m.AllUnits(), func(u entity.UnitStatus) string { return u.Name })
-	machines := namesOf(m.AllMachines(), func(m entity.MachineStatus) string { return m.ID })
-	service, unit, machine := pick(p.rand, services), cmp.Or(pick(p.rand, units), "none/0"), pick(p.rand, machines)
-	how := entity.Destruction{Machines: p.rand.IntN(2) == 0, Storage: p.rand.IntN(2) == 0}
-	one := func(errs []error, _ entity.DestroyInfo, err error) error { return errors.Join(append(errs, err)...) }
-	how.Strength = pick(p.rand, []entity.Strength{entity.Plain, entity.Lenient, entity.Force})
-	if how.Strength == entity.Force {
-		how.Timeout = entity.ForceTimeout // within which the agents act
-	}
-	kind := p.rand.IntN(21)
-	if len(units) > 12 {
-		kind, how.Machines = 2, true
-	} else if len(machines) > 12 {
-		kind = 10
-	}
-	switch kind {
-	case 0, 1:
-		n := 1 + p.rand.IntN(2)
-		var to []string
-		if p.rand.IntN(3) == 0 {
-			to = []string{machine}
-		}
-		return plannedAct{fmt.Sprintf("add %d units to %s on %v", n, service, to), func(ctx context.Context, c *client.Conn) error {
-			_, _, err := c.AddUnits(ctx, service, n, to)
-			return err
-		}}
-	case 2, 3:
-		return plannedAct{fmt.Sprintf("destroy unit %s %+v", unit, how), func(ctx context.Context, c *client.Conn) error {
-			return one(c.DestroyUnits(ctx, how, unit))
-		}}
-	case 4:
-		ends := relations[p.rand.IntN(len(relations))]
-		return plannedAct{fmt.Sprintf("destroy relation %v", ends), func(ctx context.Context, c *client.Conn) error {
-			return c.DestroyRelation(ctx, entity.Destruction{}, ends...)
-		}}
-	case 5, 6:
-		ends := relations[p.rand.IntN(len(relations))]
-		return plannedAct{fmt.Sprintf("add relation %v", ends), func(ctx context.Context, c *client.Conn) error {
-			_, err := c.AddRelation(ctx, ends...)
-			return err
-		}}
-	case 7:
-		if p.rand.IntN(3) == 0 {
-			return plannedAct{"reset n of " + service, func(ctx context.Context, c *client.Conn) error {
-				return c.ResetServiceConfig(ctx, service, "n")
-			}}
-		}
-		n := strconv.Itoa(p.rand.IntN(3))
-		return plannedAct{"set n of " + service + " to " + n, func(ctx context.Context, c *client.Conn) error {
-			return c.SetServiceConfig(ctx, service, map[string]string{"n": n}, "")
-		}}
-	case 8:
-		if p.rand.IntN(2) == 0 {
-			return plannedAct{"unexpose " + service, func(ctx context.Context, c *client.Conn) error { return c.Unexpose(ctx, service) }}
-		}
-		return plannedAct{"expose " + service, func(ctx context.Context, c *client.Conn) error {
-			_, err := c.Expose(ctx, service, nil)
-			return err
-		}}
-	case 9:
-		at := slices.IndexFunc(m.Services, func(s entity.ServiceStatus) bool { return s.Name == service })
-		url := p.charm(charmOf(m.Services[at].CharmURL))
-		batch := p.rand.IntN(3) // 0: all at once
-		return plannedAct{fmt.Sprintf("upgrade %s to %s, %d at a time", service, url, batch), func(ctx context.Context, c *client.Conn) error {
-			_, err := c.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, Rollout: client.Rollout{Batch: batch}})
-			return err
-		}}
-	case 10:
-		return plannedAct{"destroy machine " + machine, func(ctx context.Context, c *client.Conn) error {
-			return one(c.DestroyMachines(ctx, entity.Destruction{}, machine))
-		}}
-	case 12:
-		mem, err := constraints.Parse(fmt.Sprintf("mem=%dM", 16+p.rand.IntN(2)))
-		p.ok(err)
-		return plannedAct{fmt.Sprintf("set constraints of %s to %s", service, mem), func(ctx context.Context, c *client.Conn) error {
-			_, err := c.SetServiceConstraints(ctx, service, mem)
-			return err
-		}}
-	case 14, 15, 16:
-		return p.storageAct(unit, how)
-	case 17:
-		return p.modelAct()
-	case 18, 19, 20:
-		return p.offerAct(service)
-	case 13:
-		return plannedAct{"add a machine", func(ctx context.Context, c *client.Conn) error {
-			_, _, err := c.AddMachine(ctx, client.MachineArgs{})
-			return err
-		}}
-	}
-	if len(m.Services) > 3 {
-		return plannedAct{fmt.Sprintf("destroy service %s %+v", service, how), func(ctx context.Context, c *client.Conn) error {
-			return one(c.DestroyServices(ctx, how, service))
-		}}
-	}
-	name := pick(p.rand, []string{"site", "store", "log"})
-	args := client.DeployArgs{Service: name, CharmURL: p.charm(name), Units: 1 + p.rand.IntN(2)}
-	if slices.Contains(services, name) {
-		args.Service = fmt.Sprintf("%s%d", name, p.next)
-	}
-	if name == "log" {
-		args.Units = 0
-	}
-	return plannedAct{fmt.Sprintf("deploy %+v", args), func(ctx context.Context, c *client.Conn) error {
-		_, err := c.Deploy(ctx, args)
-		return err
-	}}
-}
-
-// storageAct returns a change of storage.
-func (p *foreseer) storageAct(unit string, how entity.Destruction) plannedAct {
-	p.Helper()
-	all, err := p.st.StorageStatus(p.ctx)
-	p.ok(err)
-	id := pick(p.rand, append(namesOf(all, func(s entity.StorageStatus) string { return s.ID }), "logs/999"))
-	how = entity.Destruction{Strength: how.Strength, Timeout: how.Timeout}
-	each := func(errs []error, err error) error { return errors.Join(append(errs, err)...) }
-	switch p.rand.IntN(5) {
-	case 0:
-		return plannedAct{"detach " + id, func(ctx context.Context, c *client.Conn) error { return each(c.DetachStorage(ctx, how, id)) }}
-	case 1:
-		return plannedAct{fmt.Sprintf("attach %s to %s", id, unit), func(ctx context.Context, c *client.Conn) error {
-			return each(c.AttachStorage(ctx, unit, id))
-		}}
-	case 2:
-		return plannedAct{fmt.Sprintf("remove %s %+v", id, how), func(ctx context.Context, c *client.Conn) error {
-			return each(c.RemoveStorage(ctx, how, false, id))
-		}}
-	}
-	stores := map[string]entity.StorageConstraints{"logs": {Pool: entity.PoolRootFS, Count: uint64(1 + p.rand.IntN(2))}}
-	if p.rand.IntN(2) == 0 {
-		stores["logs"] = entity.StorageConstraints{Pool: "local", Size: 1}
-	}
-	return plannedAct{fmt.Sprintf("add %v to %s", stores, unit), func(ctx context.Context, c *client.Conn) error {
-		_, err := c.AddStorage(ctx, unit, stores)
-		return err
-	}}
-}
-
-// offerAct returns a change of offers, or of remote services, in which no unit is.
-func (p *foreseer) offerAct(service string) plannedAct {
-	name := pick(p.rand, []string{"one", "two"})
-	url, each := "admin/default."+name, func(errs []error, err error) error { return errors.Join(append(errs, err)...) }
-	switch p.rand.IntN(6) {
-	case 0:
-		return plannedAct{"remove offer " + name, func(ctx context.Context, c *client.Conn) error {
-			return each(c.RemoveOffers(ctx, entity.Destruction{}, url))
-		}}
-	case 1:
-		action, level := pick(p.rand, []string{client.Grant, client.Revoke}), pick(p.rand, []string{"read", "consume", "all"})
-		return plannedAct{action + " " + level + " on " + name, func(ctx context.Context, c *client.Conn) error {
-			return each(c.ModifyOfferAccess(ctx, action, "bob", level, url))
-		}}
-	case 2:
-		return plannedAct{"remove saas " + name, func(ctx context.Context, c *client.Conn) error {
-			return each(c.RemoveRemotes(ctx, entity.Destruction{}, name))
-		}}
-	case 3:
-		of := pick(p.rand, []string{"admin/other.far", "admin/other.nosuch", url})
-		return plannedAct{"consume " + of + " as " + name, func(ctx context.Context, c *client.Conn) error { return c.Consume(ctx, of, name) }}
-	}
-	offer := entity.NewOffer{Name: name, Service: service, Endpoints: []string{pick(p.rand, []string{"db", "server", "juju-info"})}}
-	return plannedAct{fmt.Sprintf("add offer %+v", offer), func(ctx context.Context, c *client.Conn) error { return c.AddOffer(ctx, p.model, offer) }}
-}
-
-// modelAct returns a change of what is set of the model.
-func (p *foreseer) modelAct() plannedAct {
-	p.Helper()
-	switch p.rand.IntN(3) {
-	case 0:
-		return plannedAct{"reset a setting of the model", func(ctx context.Context, c *client.Conn) error {
-			return c.ResetModelConfig(ctx, modelconfig.RetryHooks)
-		}}
-	case 1:
-		mem, err := constraints.Parse(fmt.Sprintf("mem=%dM", 16+p.rand.IntN(2)))
-		p.ok(err)
-		return plannedAct{fmt.Sprintf("set the constraints of the model to %s", mem), func(ctx context.Context, c *client.Conn) error {
-			_, err := c.SetModelConstraints(ctx, mem)
-			return err
-		}}
-	}
-	value := pick(p.rand, []string{"true", "false", "maybe"})
-	return plannedAct{"set a setting of the model to " + value, func(ctx context.Context, c *client.Conn) error {
-		return c.SetModelConfig(ctx, map[string]string{modelconfig.RetryHooks: value})
-	}}
 }
 
 // pick returns one of all, "" if there are none.
@@ -382,15 +191,16 @@ func (p *foreseer) dial() *client.Conn {
 
 // round plans a change, makes it, and compares.
 func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
-	await func(*entity.Plan, []string) ([]entity.PlannedHook, string)) {
+	await func(*entity.Plan, facts) ([]entity.PlannedHook, string)) {
 	p.Helper()
-	before, err := p.st.Status(p.ctx)
+	m, err := p.st.Status(p.ctx)
 	p.ok(err)
 	if late, _ := p.took(); len(late) > 0 {
 		p.Fatalf("nobody has foreseen %v", late)
 	}
-	there := p.things(before)
-	act := choose(before)
+	before, err := p.facts(m)
+	p.ok(err)
+	act := choose(m)
 	plan, planErr, err := p.perform(act)
 	for range 5 { // what an agent or a cleanup still does is not seen in the status
 		if !errors.Is(err, entity.Moved) {
@@ -398,29 +208,53 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 		}
 		plan, planErr, err = p.perform(act)
 	}
-	var refused []string
+	p.past = append(p.past[max(0, len(p.past)-4):], fmt.Sprintf("%s (trouble %v)", act.what, p.trouble))
+	what := fmt.Sprintf("round %d: %s", p.rounds, strings.Join(p.past, "; then "))
+	var refused, hints []string
 	switch {
 	case plan == nil && err != nil:
-		refused = []string{planErr.Error()}
-	case plan != nil:
-		refused = plan.Refused
+		refused, hints, plan = []string{planErr.Error()}, []string{entity.Hint(planErr)}, &entity.Plan{}
+	case plan == nil:
+		p.Fatalf("%s: it was planned that %v", what, planErr)
+	default:
+		refused, hints = plan.Refused, plan.Hints
 	}
 	if (err != nil) != (len(refused) > 0) || err != nil && err.Error() != strings.Join(refused, "\n") {
-		p.Fatalf("round %d: %s: it was planned that %v (%v), but %v", p.rounds, act.what, refused, planErr, err)
+		p.Fatalf("%s: it was planned that %v (%v), but %v", what, refused, planErr, err)
 	}
 	if err != nil {
+		if hint := entity.Hint(err); hint != strings.Join(hints[:min(len(hints), 1)], "") {
+			p.Fatalf("%s: the hint is %q, but was planned to be %q", what, hint, hints)
+		}
 		p.refused++
-		return
 	}
-	if len(plan.Unsettled) > 0 || len(plan.Waits) > 0 {
-		p.Fatalf("round %d: %s: not settled: %v, waits: %v", p.rounds, act.what, plan.Unsettled, plan.Waits)
+	if wrong := p.waits(plan); wrong != "" {
+		p.Fatalf("%s: %s", what, wrong)
 	}
-	ran, wrong := await(plan, there)
+	ran, wrong := await(plan, before)
 	if got, want := ofPlan(ran), ofPlan(plan.Hooks); got != want || wrong != "" {
-		p.Fatalf("round %d: %s: the hooks were\n%s\nbut the plan was\n%s\nin detail %v\nand %v; %s", p.rounds, act.what, got, want,
-			ran, plan.Hooks, wrong)
+		p.Fatalf("%s: the hooks were\n%s\nbut the plan was\n%s\nin detail %v\nand %v; %s", what, got, want, ran, plan.Hooks, wrong)
 	}
 	p.hooks += len(ran)
+	p.changes += len(plan.Changes)
+}
+
+// waits says what is wrong in what a plan says of units that are not settled, and of what does not end, or "".
+func (p *foreseer) waits(plan *entity.Plan) string {
+	if strings.Join(plan.Unsettled, " ") != strings.Join(p.trouble, " ") && plan.Token != "" {
+		return fmt.Sprintf("not settled: %v, not %v", plan.Unsettled, p.trouble)
+	}
+	stuck := 0
+	for _, c := range rowsOf(plan.Changes) {
+		if strings.Contains(c, " life: alive -> ") {
+			stuck++
+		}
+	}
+	waits := slices.DeleteFunc(slices.Clone(plan.Waits), func(s string) bool { return !strings.Contains(s, " is not removed") })
+	if len(p.trouble) == 0 && stuck > 0 || stuck != len(waits) {
+		return fmt.Sprintf("waits: %v, in %v", plan.Waits, plan.Changes)
+	}
+	return ""
 }
 
 // perform plans a change, and then makes it unless the model has changed since.
@@ -429,6 +263,10 @@ func (p *foreseer) perform(act plannedAct) (plan *entity.Plan, planErr, err erro
 	dry := p.dial()
 	defer dry.Close()
 	dry.PlanOnly()
+	p.planning = true
+	if act.several {
+		dry.KeepForPlan()
+	}
 	planErr = act.do(p.ctx, dry)
 	plan = dry.Planned()
 	made := p.dial()
@@ -436,32 +274,38 @@ func (p *foreseer) perform(act plannedAct) (plan *entity.Plan, planErr, err erro
 	if plan != nil {
 		made.OnlyIfUnchanged(plan.Token)
 	}
+	p.planning = false
 	return plan, planErr, act.do(p.ctx, made)
 }
 
 // await waits until what was planned has happened. It returns the hooks that have run, and what is still wrong.
-func (p *foreseer) await(plan *entity.Plan, before []string) (ran []entity.PlannedHook, wrong string) {
+func (p *foreseer) await(plan *entity.Plan, before facts) (ran []entity.PlannedHook, wrong string) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	events, err := p.st.Watches().Status(ctx)
-	p.ok(err)
-	until := 0
-	for range events {
-		m, err := p.st.Status(p.ctx)
-		p.ok(err)
-		ran, until = p.took()
-		if wrong = busy(m) + starting(m) + isPlanned(plan.Changes, before, p.things(m)); wrong == "" && len(ran) >= len(plan.Hooks) {
-			break
+	want := rowsOf(plan.Changes)
+	until := p.read
+	wrong = p.untilRight(func(m *entity.ModelStatus) string {
+		if wrong := unsettled(m, p.trouble); wrong != "" {
+			return wrong
 		}
-	}
+		is, err := p.facts(m)
+		if err != nil {
+			return err.Error()
+		}
+		if ran, until = p.took(); len(ran) < len(plan.Hooks) {
+			return "hooks are missing"
+		}
+		return difference(want, is.since(before))
+	})
 	p.read = until
 	return ran, wrong
 }
 
 // awaitEnd is await for a plan that removes the model.
-func (p *foreseer) awaitEnd(plan *entity.Plan, before []string) (ran []entity.PlannedHook, wrong string) {
+func (p *foreseer) awaitEnd(plan *entity.Plan, before facts) (ran []entity.PlannedHook, wrong string) {
 	p.Helper()
+	if plan.Token == "" || len(plan.Refused) > 0 {
+		return p.await(plan, before)
+	}
 	p.ended = true
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -470,108 +314,15 @@ func (p *foreseer) awaitEnd(plan *entity.Plan, before []string) (ran []entity.Pl
 	for range events {
 		if _, err := p.c.ctrl.ModelRow(p.model); entity.IsNotFound(err) {
 			ran, _ = p.took()
-			return ran, isPlanned(plan.Changes, append(before, "model "+DefaultModel), nil)
+			lasts := func(what string) bool { // it has no life, and plans leave it
+				kind, _, _ := strings.Cut(what, " ")
+				return slices.Contains([]string{"space", "storage-pool", "task"}, kind)
+			}
+			maps.DeleteFunc(before, func(what string, _ map[string]string) bool { return lasts(what) })
+			return ran, difference(rowsOf(plan.Changes), facts{}.since(before))
 		}
 	}
 	return nil, "the model is still there"
-}
-
-// starting names a machine whose agent has not started yet, or "": until then the model changes without anyone's doing.
-func starting(m *entity.ModelStatus) string {
-	for _, one := range m.AllMachines() {
-		if one.Status.Status != entity.StatusStarted {
-			return fmt.Sprintf("machine %s is starting: %v", one.ID, one.Status)
-		}
-	}
-	return ""
-}
-
-// ofPlan writes hooks in a form that is the same for all orders in which they may come: what concerns one other unit is in
-// order, and so is the rest of a unit's life; who leads is chance, and so are the numbers of new subordinates.
-func ofPlan(hooks []entity.PlannedHook) string {
-	lines, beside := map[string][]string{}, map[string]string{}
-	for _, h := range hooks {
-		if h.Hook == "host-relation-joined" {
-			beside[h.Unit] = entity.UnitService(h.Unit) + "/beside-" + h.About
-		}
-	}
-	for _, h := range hooks {
-		h.Unit = cmp.Or(beside[h.Unit], h.Unit)
-		key := h.Unit + " " + h.About
-		if h.Hook == "leader-elected" || h.Hook == "leader-settings-changed" {
-			key = entity.UnitService(h.Unit) + " leads"
-		}
-		lines[key] = append(lines[key], h.Hook)
-	}
-	var all []string
-	for key, list := range lines {
-		if strings.HasSuffix(key, " leads") {
-			slices.Sort(list)
-		}
-		all = append(all, key+": "+strings.Join(list, " "))
-	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
-}
-
-// isPlanned says what differs from what a plan adds and removes, or "".
-func isPlanned(changes []entity.PlannedChange, before, after []string) string {
-	want := slices.Clone(before)
-	for _, c := range changes {
-		switch c.Action {
-		case entity.PlanAdd:
-			want = append(want, c.Kind+" "+c.Name)
-		case entity.PlanRemove:
-			want = slices.DeleteFunc(want, func(s string) bool { return s == c.Kind+" "+c.Name })
-		}
-	}
-	slices.Sort(want)
-	return strings.Join(difference(want, after), ", ")
-}
-
-// things lists what is in the model.
-func (p *foreseer) things(m *entity.ModelStatus) (all []string) {
-	p.Helper()
-	storage, err := p.st.StorageStatus(p.ctx)
-	p.ok(err)
-	for _, s := range storage {
-		all = append(all, "storage "+s.ID)
-	}
-	for _, s := range m.Services {
-		all = append(all, "service "+s.Name)
-	}
-	for _, x := range m.AllMachines() {
-		all = append(all, "machine "+x.ID)
-	}
-	for _, u := range m.AllUnits() {
-		all = append(all, "unit "+u.Name)
-	}
-	for _, r := range m.Relations {
-		all = append(all, "relation "+r.Key)
-	}
-	for _, r := range m.Remotes {
-		all = append(all, "saas "+r.Name)
-	}
-	for _, o := range m.Offers {
-		all = append(all, "offer "+o.Name)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// difference returns what is in only one of two lists.
-func difference(a, b []string) (all []string) {
-	for _, s := range a {
-		if !slices.Contains(b, s) {
-			all = append(all, "no "+s)
-		}
-	}
-	for _, s := range b {
-		if !slices.Contains(a, s) {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // A plan reads the offers of other models as they are, and changes nothing there.

@@ -29,7 +29,7 @@ func (w *Wanted) Declare(m *Model) {
 
 // lasting returns the model without what is being destroyed.
 func (m *Model) lasting() *Model {
-	kept := &Model{maps.Clone(m.Services), maps.Clone(m.Machines), maps.Clone(m.Relations), maps.Clone(m.SAAS), maps.Clone(m.Offers), m.UUID}
+	kept := &Model{maps.Clone(m.Services), maps.Clone(m.Machines), maps.Clone(m.Relations), maps.Clone(m.SAAS), maps.Clone(m.Offers), m.UUID, m.Next}
 	maps.DeleteFunc(kept.SAAS, func(_ string, r *Remote) bool { return r.Life != entity.Alive })
 	maps.DeleteFunc(kept.Offers, func(_ string, o *Offer) bool { return o.Life != entity.Alive })
 	maps.DeleteFunc(kept.Services, func(_ string, s *Service) bool { return s.Life != entity.Alive })

@@ -48,6 +48,9 @@ type Model struct {
 	SAAS      map[string]*Remote
 	Offers    map[string]*Offer
 	UUID      string
+	// Next are the next numbers of machines and units, by the names that clients have for sequences. Without them they are
+	// guessed from what the model has: what is removed may have had higher ones.
+	Next map[string]int
 }
 
 type Service struct {

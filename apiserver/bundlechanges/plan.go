@@ -80,14 +80,19 @@ type slot struct {
 func newPlanner(w Wanted, m *Model) *planner {
 	p := &planner{Wanted: w, model: m, charms: map[string]*AddCharm{}, places: map[string][]bundle.Placement{},
 		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, taken: map[string]bool{},
-		nextUnit: map[string]int{}, forContainers: map[string]*AddMachine{}}
+		machine: m.Next["machine"], nextUnit: map[string]int{}, forContainers: map[string]*AddMachine{}}
 	for id := range m.Machines {
 		if n, err := strconv.Atoi(id); err == nil {
 			p.machine = max(p.machine, n+1)
 		}
 	}
+	for name, n := range m.Next {
+		if service, is := strings.CutPrefix(name, "application-"); is {
+			p.nextUnit[service] = n
+		}
+	}
 	for name, s := range m.Services {
-		p.nextUnit[name] = s.NextUnit
+		p.nextUnit[name] = max(p.nextUnit[name], s.NextUnit)
 	}
 	for id, of := range w.Machines {
 		p.spots[id], p.taken[of] = &Spot{ID: of}, true
@@ -185,7 +190,8 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		p.add(&SetStorage{name, storage})
 	}
 	if series := p.Series[name]; series != "" && series != have.Series {
-		p.reject("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
+		p.reject("application %q has series %q, which cannot be changed to %q: first, juju set-application-base %s %s", name,
+			have.Series, series, name, series)
 	}
 	for option, value := range p.Options[name] {
 		if have.Options[option].Value != value {

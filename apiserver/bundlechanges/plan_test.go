@@ -45,6 +45,7 @@ func charms(t *testing.T) map[string]*charm.Charm {
 // A situation is what the second part of a case says: what the model has, and what is known about
 // the bundle.
 type situation struct {
+	Next     map[string]int
 	Services map[string]struct {
 		Life, Charm, Series string
 		Exposed, Sub        bool
@@ -151,7 +152,7 @@ func storage(t *testing.T, words map[string]string) map[string]entity.StorageCon
 func model(t *testing.T, s situation) *Model {
 	t.Helper()
 	m := &Model{Services: map[string]*Service{}, Machines: map[string]*Machine{}, Relations: map[string]Relation{},
-		SAAS: map[string]*Remote{}, Offers: map[string]*Offer{}}
+		SAAS: map[string]*Remote{}, Offers: map[string]*Offer{}, Next: s.Next}
 	for name, r := range s.SAAS {
 		r.Life = cmp.Or(r.Life, entity.Alive)
 		m.SAAS[name] = &r

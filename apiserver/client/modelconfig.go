@@ -14,6 +14,14 @@ func (c *Conn) ModelConfig(ctx context.Context) (modelconfig.Config, error) {
 	return modelconfig.Config(result.Config), err
 }
 
+// Sequences returns the next number of each sequence by which the model numbers what it has: "machine", "application-NAME" for
+// its units, and others.
+func (c *Conn) Sequences(ctx context.Context) (map[string]int, error) {
+	var result params.ModelSequencesResult
+	err := c.call(ctx, "ModelConfig", 3, "Sequences", nil, &result)
+	return result.Sequences, err
+}
+
 // SetModelConfig changes settings of the model, atomically. Values are as users write them.
 func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) error {
 	args := params.ModelSet{Config: map[string]any{}}

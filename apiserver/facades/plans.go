@@ -240,13 +240,11 @@ func warningsOf(v reflect.Value, all []string) []string {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if !f.IsExported() {
-				continue
-			}
-			if list, ok := v.Field(i).Interface().([]string); ok && f.Name == "Warnings" {
-				all = append(all, list...)
-			} else {
+			switch f := v.Type().Field(i); {
+			case !f.IsExported(): // such as those of a time
+			case f.Name == "Warnings" && f.Type == reflect.TypeFor[[]string]():
+				all = append(all, v.Field(i).Interface().([]string)...)
+			default:
 				all = warningsOf(v.Field(i), all)
 			}
 		}

@@ -49,6 +49,7 @@ func userRoutes() []Route {
 		{"Application", 19, "SetMinUnits", AtModel, Writer, Changes, nil, Act(applicationSetMinUnits)},
 		{"Application", 19, "Unexpose", AtModel, Writer, Changes, nil, Act(applicationUnexpose)},
 		{"Application", 19, "UnitsInfo", AtModel, Reader, Reads, nil, Do(applicationUnitsInfo)},
+		{"Application", 19, "UpdateApplicationBase", AtModel, Writer, Changes, nil, Do(applicationUpdateApplicationBase)},
 		{"Application", 19, "UnsetApplicationsConfig", AtModel, Writer, Changes, nil, Do(applicationUnset)},
 		{"Backups", 3, "Create", AtModel, Admin, Reads, nil, Do(backupsCreate)},
 		{"Block", 2, "List", AtModel, Reader, Reads, nil, Do(blockList)},

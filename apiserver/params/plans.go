@@ -11,7 +11,7 @@ var plannable = map[string][]string{
 	"Action":      {"Cancel", "EnqueueOperation", "Run", "RunOnAllMachines"},
 	"Annotations": {"Set"},
 	"Application": {"AddRelation", "AddUnits", "Consume", "Deploy", "DestroyApplication", "DestroyConsumedApplications", "DestroyRelation",
-		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "ResumeRollout", "RevertRollout", "ScaleApplications", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "SetRelationsSuspended", "Unexpose", "UnsetApplicationsConfig"},
+		"DestroyUnit", "Expose", "MergeBindings", "ResolveUnitErrors", "ResumeRollout", "RevertRollout", "ScaleApplications", "SetCharm", "SetConfigs", "SetConstraints", "SetMinUnits", "SetRelationsSuspended", "Unexpose", "UnsetApplicationsConfig", "UpdateApplicationBase"},
 	"ApplicationOffers": {"DestroyOffers", "ModifyOfferAccess", "Offer"},
 	"Block":             {"SwitchBlockOff", "SwitchBlockOn"},
 	"KeyManager":        {"AddKeys", "DeleteKeys"},

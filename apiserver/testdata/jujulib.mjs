@@ -1,8 +1,10 @@
 // Drives a controller with @canonical/jujulib, the official JavaScript client,
 // as jujulib_test.go describes. Arguments: the directory that has node_modules,
 // the controller's host:port, the model's UUID, the password of admin, and the
-// URLs of two charms. Prints one JSON object.
+// URLs of two charms. Prints one JSON object. The environment variable RECORD may
+// name a file for the requests, in the form of testdata/requests.
 
+import fs from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -11,7 +13,20 @@ const require = createRequire(pathToFileURL(dir + "/"));
 const load = async (path) => import(pathToFileURL(require.resolve("@canonical/jujulib/dist/api/" + path)));
 
 const { connectAndLogin, generateModelURL } = await load("client.js");
-const websocket = require("websocket").w3cwebsocket;
+const { w3cwebsocket } = require("websocket");
+const sent = new Set();
+function websocket(url, ...more) {
+  const socket = new w3cwebsocket(url, ...more);
+  const send = socket.send;
+  socket.send = (text) => {
+    const { type, version, request, params } = JSON.parse(text);
+    const line = `${url.includes("/model/") ? "model" : "controller"} ${type} ${version} ${request} ${JSON.stringify(params ?? {})}`;
+    sent.add(line.replaceAll(password, "$PASSWORD").replaceAll(uuid, "$MODEL")
+      .replaceAll(mysql, "$mysql").replaceAll(wordpress, "$wordpress"));
+    send.call(socket, text);
+  };
+  return socket;
+}
 const facade = async (path) => (await load("facades/" + path + "/index.js")).default;
 
 const login = async (url, names) =>
@@ -101,6 +116,85 @@ out.destroy = (await application.destroyApplication({ applications: [
 out.destroyMachine = (await machineManager.destroyMachineWithParams({ "machine-tags": ["machine-2"] })).results[0].info["machine-id"];
 model.logout();
 
+// The facades that are left: the calls of methods that read, and of some that change, which fail.
+const calls = async (url, names, all) => {
+  const { conn, logout } = await login(url, names);
+  for (const [name, methods] of Object.entries(all))
+    for (const [method, args] of Object.entries(methods))
+      await conn.facades[name][method](args).catch((e) => { out.others[`${name}.${method}`] = e.message; });
+  logout();
+};
+const entities = (...tags) => ({ entities: tags.map((tag) => ({ tag })) });
+out.others = {};
+await calls(generateModelURL(host, uuid),
+  ["action", "annotations", "bundle", "key-manager", "model-config", "resources", "secrets", "spaces", "sshclient", "storage", "subnets"], {
+    action: {
+      run: { commands: "true", units: ["wordpress/0"] }, runOnAllMachines: { commands: "true" },
+      enqueueOperation: { actions: [{ receiver: "unit-wordpress-0", name: "juju-exec", parameters: { command: "true", timeout: 0 } }] },
+      listOperations: { applications: [], units: [], machines: [], actions: [], status: [], limit: 5, offset: 0 },
+      operations: entities("operation-1"), actions: entities("action-2"), cancel: entities("action-2"),
+      applicationsCharmsActions: entities("application-mysql"), watchActionsProgress: entities("action-2"),
+    },
+    annotations: {
+      set: { annotations: [{ entity: "application-mysql", annotations: { "gui-x": "1" } }] }, get: entities("application-mysql"),
+    },
+    bundle: {
+      exportBundle: { "include-charm-defaults": false, "include-series": false },
+      getChangesMapArgs: { bundleURL: "", yaml: `applications: {other: {charm: "${mysql}", num_units: 1}}` },
+    },
+    keyManager: { listKeys: { entities: { entities: [{ tag: "admin" }] }, mode: false } },
+    modelConfig: {
+      modelGet: {}, modelSet: { config: { "update-status-hook-interval": "7m" } },
+      modelUnset: { keys: ["update-status-hook-interval"] }, sequences: {},
+      setModelConstraints: { application: "", constraints: { mem: 512 } }, getModelConstraints: {},
+    },
+    resources: { listResources: entities("application-mysql") },
+    secrets: { listSecrets: { "show-secrets": false, filter: {} } },
+    spaces: {
+      createSpaces: { spaces: [{ "space-tag": "space-dmz", cidrs: [], public: false }] }, listSpaces: {}, showSpace: entities("space-dmz"),
+      renameSpace: { changes: [{ "from-space-tag": "space-dmz", "to-space-tag": "space-zone" }] }, reloadSpaces: {},
+      removeSpace: { "space-param": [{ space: { tag: "space-zone" }, force: false, "dry-run": false }] },
+    },
+    sshClient: { publicKeys: entities("unit-mysql-0"), proxy: {} },
+    storage: {
+      createPool: { pools: [{ name: "fast", provider: "rootfs", attrs: {} }] }, listPools: { filters: [{ names: [], providers: [] }] },
+      updatePool: { pools: [{ name: "fast", provider: "rootfs", attrs: {} }] }, removePool: { pools: [{ name: "fast" }] },
+      listFilesystems: { filters: [{ machines: [] }] }, listVolumes: { filters: [{ machines: [] }] }, listStorageDetails: { filters: [{}] },
+    },
+    subnets: { allZones: {}, listSubnets: {}, subnetsByCIDR: { cidrs: ["10.0.0.0/8"] } },
+  });
+await calls(`wss://${host}/api`,
+  ["application-offers", "cloud", "controller", "model-manager", "secret-backends", "user-manager"], {
+    applicationOffers: {
+      offer: { Offers: [{ "model-tag": "model-" + uuid, "offer-name": "blog", "application-name": "wordpress", "application-description": "", endpoints: { "juju-info": "juju-info" } }] },
+      applicationOffers: { "offer-urls": ["admin/default.blog"] },
+      listApplicationOffers: { Filters: [{ "owner-name": "", "model-name": "default", "offer-name": "", "application-name": "", "application-description": "", "application-user": "", endpoints: [], "connected-users": [], "allowed-users": [] }] },
+      findApplicationOffers: { Filters: [{ "owner-name": "admin", "model-name": "default", "offer-name": "", "application-name": "", "application-description": "", "application-user": "", endpoints: [], "connected-users": [], "allowed-users": [] }] },
+      getConsumeDetails: { "offer-urls": { "offer-urls": ["admin/default.blog"] } },
+      modifyOfferAccess: { changes: [{ "user-tag": "user-admin", action: "grant", access: "read", "offer-url": "admin/default.blog" }] },
+      destroyOffers: { "offer-urls": ["admin/default.blog"], force: false },
+    },
+    cloud: {
+      clouds: {}, cloud: entities("cloud-dummy"), cloudInfo: entities("cloud-dummy"), listCloudInfo: { "user-tag": "user-admin", all: true },
+      userCredentials: { "user-clouds": [{ "user-tag": "user-admin", "cloud-tag": "cloud-dummy" }] },
+      credentialContents: { credentials: [], "include-secrets": false }, modelConfigSchema: {},
+      checkCredentialsModels: { credentials: [] }, revokeCredentialsCheckModels: { credentials: [] },
+    },
+    controller: {
+      controllerConfig: {}, controllerVersion: {}, modelStatus: entities("model-" + uuid), hostedModelConfigs: {}, listBlockedModels: {},
+      controllerAPIInfoForModels: entities("model-" + uuid), cloudSpec: entities("model-" + uuid), mongoVersion: {}, identityProviderURL: {},
+      configSet: { config: {} },
+    },
+    modelManager: {
+      modelStatus: entities("model-" + uuid), modelDefaultsForClouds: entities("cloud-dummy"), dumpModels: { ...entities("model-" + uuid), simplified: false },
+      dumpModelsDB: entities("model-" + uuid), changeModelCredential: { "model-credentials": [] },
+      setModelDefaults: { config: [{ config: { "automatically-retry-hooks": "false" } }] }, unsetModelDefaults: { keys: [{ keys: ["automatically-retry-hooks"] }] },
+      createModel: { name: "third", "owner-tag": "user-admin", config: {} },
+    },
+    secretBackends: { listSecretBackends: { names: null, reveal: false } },
+  });
+
+if (process.env.RECORD) fs.writeFileSync(process.env.RECORD, [...sent].join("\n") + "\n");
 out.wrong = await failure(connectAndLogin(`wss://${host}/api`, { facades: [], wsclass: websocket }, { username: "admin", password: "guess" }));
 console.log(JSON.stringify(out));
 process.exit(0);

@@ -98,7 +98,7 @@ func TestWhatADeclaredModelCannotChange(t *testing.T) {
 	u, file := declaring(t)
 	overlay := filepath.Join(filepath.Dir(file), "o.yaml")
 	for text, want := range map[string]string{
-		"applications: {web: {series: noble, num_units: 9}}": "ERROR cannot apply: application \"web\" has series \"jammy\", which cannot be changed to \"noble\"\n" +
+		"applications: {web: {series: noble, num_units: 9}}": "ERROR cannot apply: application \"web\" has series \"jammy\", which cannot be changed to \"noble\": first, juju set-application-base web noble\n" +
 			"Nothing was changed.\n",
 		"applications: {web: {num_units: 9}}\nmachines: {\"0\": {series: noble}, \"1\": {}}": "ERROR cannot apply: machine 0 has series \"jammy\", which cannot be changed to \"noble\"\nNothing was changed.\n",
 		"applications: {web: {num_units: 9, trust: true}}": "ERROR Bundle cannot be deployed without trusting applications with your cloud credentials.\n" +

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -132,6 +133,7 @@ func TestDashboard(t *testing.T) {
 	for _, name := range []string{"app", "db"} {
 		juju("deploy", filepath.Join(s.charms, name), "-q")
 	}
+	juju("add-user", "bob", "-q")
 	juju("add-relation", "app", "db", "-q")
 	juju("wait-for", "--timeout", "3m", "-q")
 	var controllers map[string]struct {
@@ -149,4 +151,8 @@ func TestDashboard(t *testing.T) {
 	if title := juju("config", "app", "title"); title != "from the dashboard\n" {
 		t.Errorf("the option is %q", title)
 	}
+	if users := juju("users", "default"); !regexp.MustCompile(`(?m)^bob +write`).MatchString(users) {
+		t.Errorf("the users are\n%s", users)
+	}
+	juju("status", "-m", "fresh")
 }

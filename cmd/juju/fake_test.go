@@ -62,7 +62,8 @@ type fakeModel struct {
 	silent       bool   // WatchStatus does not answer
 	planOnly     bool
 	plan         entity.Plan // of every change
-	token        string      // of the plan that a change must have
+	sequences    map[string]int
+	token        string // of the plan that a change must have
 	opened       int
 	closed       int
 }
@@ -78,13 +79,14 @@ func (f *fakeModel) note(call string, args ...any) error {
 	return f.err
 }
 
-func (f *fakeModel) PlanOnly()                            { f.planOnly = true }
-func (f *fakeModel) Planned() *entity.Plan                { return &f.plan }
-func (f *fakeModel) KeepForPlan()                         {}
-func (f *fakeModel) PlanMachine() (id, host string)       { return "7", "7" }
-func (f *fakeModel) PlanKept(context.Context) error       { return client.ErrPlanned }
-func (f *fakeModel) CheckUnchanged(context.Context) error { return nil }
-func (f *fakeModel) OnlyIfUnchanged(token string)         { f.token = token }
+func (f *fakeModel) PlanOnly()                                         { f.planOnly = true }
+func (f *fakeModel) Planned() *entity.Plan                             { return &f.plan }
+func (f *fakeModel) KeepForPlan()                                      {}
+func (f *fakeModel) Sequences(context.Context) (map[string]int, error) { return f.sequences, nil }
+func (f *fakeModel) PlanMachine() (id, host string)                    { return "7", "7" }
+func (f *fakeModel) PlanKept(context.Context) error                    { return client.ErrPlanned }
+func (f *fakeModel) CheckUnchanged(context.Context) error              { return nil }
+func (f *fakeModel) OnlyIfUnchanged(token string)                      { f.token = token }
 
 // DestroyModel is only called with the flags of plans.
 func (f *fakeModel) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {

@@ -40,6 +40,10 @@ func (f *fakeModel) MoveToSpace(_ context.Context, name string, cidrs []string, 
 	return moved, f.note("MoveToSpace", name, " ", fmt.Sprint(cidrs), " ", force)
 }
 
+func (f *fakeModel) SetBase(_ context.Context, service string, base entity.Base, force bool) error {
+	return f.note("SetBase", service, " ", base.Short(), " ", force)
+}
+
 func (f *fakeModel) Bind(_ context.Context, service string, bindings map[string]string, force bool) error {
 	return f.note("Bind", service, " ", fmt.Sprint(bindings), " ", force)
 }

@@ -36,7 +36,7 @@ func TestFormats(t *testing.T) {
 		"offers": {""}, "show-offer": {"store"}, "find-offers": {""},
 		"resources": {"web", "web --details", "web/0"}, "pending-resources": {"", "web"},
 		"add-unit": {"web --dry-run"}, "add-relation": {"web store --dry-run"}, "destroy-relation": {"web store --dry-run"},
-		"set": {"web title=x --dry-run"}, "unset": {"web title --dry-run"}, "trust": {"web --dry-run"}, "bind": {"web db --dry-run"}, "resolved": {"web/0 --dry-run"},
+		"set": {"web title=x --dry-run"}, "unset": {"web title --dry-run"}, "trust": {"web --dry-run"}, "bind": {"web db --dry-run"}, "set-application-base": {"web noble --dry-run"}, "resolved": {"web/0 --dry-run"},
 		"set-min-units": {"web 2 --dry-run"}, "expose": {"web --dry-run"}, "unexpose": {"web --dry-run"},
 		"add-storage": {"web/0 data --dry-run"}, "attach-storage": {"web/0 data/0 --dry-run"}, "detach-storage": {"data/0 --dry-run"},
 		"remove-storage": {"data/0 --dry-run"}, "set-model-constraints": {"mem=2G --dry-run"},

@@ -247,6 +247,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"set-constraints":       {"set-constraints web mem=1G"},
 		"set-model-constraints": {"set-model-constraints mem=1G"},
 		"trust":                 {"trust web"},
+		"set-application-base":  {"set-application-base web noble"},
 		"set-min-units":         {"set-min-units web 1"},
 		"expose":                {"expose web"},
 		"unexpose":              {"unexpose web"},

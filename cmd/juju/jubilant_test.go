@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"juju/cmd/juju/commands"
 	"juju/doc/verify"
 )
 
@@ -22,7 +24,8 @@ const systemPython = "/usr/bin/python3"
 const aloneOfJubilant = "test_machine.py::test_add_machine"
 
 // TestJubilantsOwnTests runs the tests that jubilant has for itself, unmodified, with charms of ours: JUBILANT is the directory of
-// its source. The system's Python must have pytest, cryptography and yaml.
+// its source. The system's Python must have pytest, cryptography and yaml. RECORD may name a file for the command lines, of which
+// jubilant_lines.txt is made.
 func TestJubilantsOwnTests(t *testing.T) {
 	verify.Only(t, "needs a client as it is published")
 	source := os.Getenv("JUBILANT")
@@ -60,6 +63,9 @@ func TestJubilantsOwnTests(t *testing.T) {
 	all := []string{tests, "--deselect", "tests/integration/" + aloneOfJubilant}
 	for _, name := range excludedOfJubilant(t, tests) {
 		all = append(all, "--deselect", "tests/integration/"+name)
+	}
+	if file := os.Getenv("RECORD"); file != "" {
+		all = append(all, "--log-file", file, "--log-file-level", "INFO", "--log-file-format", "%(message)s")
 	}
 	run(all...)
 	run(filepath.Join(tests, aloneOfJubilant))
@@ -110,4 +116,29 @@ func packCharm(t *testing.T, dir, file string) {
 		t.Fatal(err)
 	}
 	write(t, file, archive.String())
+}
+
+// The command lines that jubilant has typed are of commands and flags that are there.
+func TestLinesOfJubilant(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("testdata", "clients", "jubilant_lines.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var words []string
+		if err := json.Unmarshal([]byte(line), &words); err != nil {
+			t.Fatal(err)
+		}
+		cmd, rest, err := commands.New(newUser(t).session).Find(words)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", strings.TrimSpace(line), err)
+		}
+	}
 }

@@ -225,8 +225,9 @@ func subnets() []entity.Subnet {
 	return []entity.Subnet{{CIDR: "127.0.0.0/8", ProviderID: "subnet-lo-127.0.0.0/8", Network: "lo"}}
 }
 
-// Zones returns none: the host is one zone.
+// Zones returns none: the host is one zone. It does not check the series, for the reason that start has.
 func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
+	params.Series = ""
 	return nil, e.PrecheckInstance(ctx, params)
 }
 

@@ -121,6 +121,24 @@ func TestContainersAreRefused(t *testing.T) {
 	}
 }
 
+// A host that was upgraded has another series than the machines that were added before: these start there all the same.
+func TestMachinesOfAnotherSeriesStart(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, newController())
+	env := e.environ(e.cloud())
+	p := params("0")
+	p.Series = "plan9"
+	if zones, err := env.Zones(t.Context(), provider.PrecheckParams{Series: p.Series}); err != nil || len(zones) > 0 {
+		t.Errorf("the zones are %v, %v", zones, err)
+	}
+	if _, err := env.StartInstance(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	if err := env.PrecheckInstance(t.Context(), provider.PrecheckParams{Series: p.Series}); !errors.Is(err, entity.Invalid) {
+		t.Errorf("a new machine of another series: %v", err)
+	}
+}
+
 // Stopping an instance also removes what charms leave behind: daemons in their own sessions, and
 // directories without write permission.
 func TestStopEndsEverything(t *testing.T) {

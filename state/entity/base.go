@@ -64,6 +64,9 @@ func (b Base) String() string {
 	return b.Name + "@" + b.Channel
 }
 
+// Short returns the base as people write it, such as "ubuntu@22.04".
+func (b Base) Short() string { return strings.TrimSuffix(b.String(), "/stable") }
+
 // Series returns the series of the base; "" for the zero Base. It ignores the risk in a channel such
 // as "22.04/edge".
 func (b Base) Series() string {

@@ -6,8 +6,8 @@ import "juju/state/entity"
 // it is forced, because a typo could start thousands of agents.
 const MaxAtOnce = 100
 
-// MaxMinUnits is the maximum of the number of units that a service has at least. The controller adds what is missing, so a
-// number that nobody means would fill the disk.
+// MaxMinUnits limits the minimum number of units of a service, also if it is forced: the controller adds what is missing
+// until nothing is, so a number that nobody means would fill the disk.
 const MaxMinUnits = 1000
 
 // CheckAtOnce returns an Invalid error if a request adds more than MaxAtOnce units or machines.

@@ -255,6 +255,16 @@ func TestPlansOfUnitsInTrouble(t *testing.T) {
 		"web/0 config-changed"; got != want {
 		t.Errorf("the hooks are %s, want %s", got, want)
 	}
+	// So it is if that is the first start itself.
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
+	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`,
+		Data: map[string]any{"hook": "start"}}))
+	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusIdle}))
+	if got, want := resolve(false), "web/1 upgrade-charm, web/0 ring-relation-joined web/1, web/1 config-changed, "+
+		"web/0 ring-relation-changed web/1, web/0 ring-relation-joined web/2, web/0 ring-relation-changed web/2, "+
+		"web/0 config-changed"; got != want {
+		t.Errorf("the hooks are %s, want %s", got, want)
+	}
 	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "ring-relation-changed"`,
 		Data: map[string]any{"hook": "ring-relation-changed", "remote-unit": "web/2"}}))
 	h.ok(failed.SetAgentStatus(h.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))

@@ -206,19 +206,22 @@ func (u *unit) recall(ctx context.Context, was entity.UnitStatus) (s localstate.
 const remembered = 100
 
 // hasStarted reports whether the unit has run its start hook since it was installed, as its agent's statuses say. If they
-// don't go back so far, it has.
+// don't go back so far, it has. A start hook that is the current one does not count, nor do its earlier tries.
 func (u *unit) hasStarted(ctx context.Context) (bool, error) {
 	past, err := u.real.StatusHistory(ctx, entity.HistoryUnitAgent, u.tag.ID, entity.HistoryFilter{Size: remembered})
 	if err != nil {
 		return false, err
 	}
 	slices.SortStableFunc(past, func(a, b entity.PastStatus) int { return b.Since.Compare(a.Since) }) // the latest first
+	starts := u.hook == string(hooks.Start)
 	for _, one := range past {
-		switch one.Message {
-		case "running start hook":
+		switch {
+		case one.Message == "running start hook" && !starts:
 			return true, nil
-		case "running install hook":
+		case one.Message == "running install hook":
 			return false, nil
+		case one.Message != "running start hook" && strings.HasPrefix(one.Message, "running "):
+			starts = false
 		}
 	}
 	return true, nil

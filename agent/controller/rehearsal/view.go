@@ -176,7 +176,7 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 // ofService returns what has changed in a service.
 func (v *view) ofService(was *view, a, b entity.ServiceStatus) (all []string) {
 	all = slices.Concat(change("life", a.Life, b.Life), change("charm", a.CharmURL, b.CharmURL),
-		change("exposed", a.Exposed, b.Exposed), ofExposure(a.Endpoints, b.Endpoints), change("min-units", a.MinUnits, b.MinUnits),
+		change("base", entity.BaseOf(a.Series).Short(), entity.BaseOf(b.Series).Short()), change("exposed", a.Exposed, b.Exposed), ofExposure(a.Endpoints, b.Endpoints), change("min-units", a.MinUnits, b.MinUnits),
 		change("constraints", was.limits[a.Name], v.limits[a.Name]))
 	return slices.Concat(all, set("setting", was.settings[a.Name], v.settings[a.Name]),
 		set("resource", was.files[a.Name], v.files[a.Name]), set("binding", a.Bindings, b.Bindings))

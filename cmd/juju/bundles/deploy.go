@@ -154,6 +154,10 @@ func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 	if err != nil {
 		return nil, err
 	}
+	// Controllers of older versions do not say the numbers.
+	if p.model.Next, err = api.Sequences(ctx); err != nil && !errors.Is(err, entity.NotImplemented) {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		have := 0
 		if s := p.model.Services[name]; s != nil {

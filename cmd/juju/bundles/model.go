@@ -56,6 +56,7 @@ type bundleAPI interface {
 	DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.DestroyInfo, error)
 	DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.DestroyInfo, error)
 	CheckUnchanged(ctx context.Context) error
+	Sequences(ctx context.Context) (map[string]int, error)
 	KeepForPlan()
 	PlanMachine() (id, host string)
 	PlanKept(ctx context.Context) error

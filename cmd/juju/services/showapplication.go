@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -87,8 +86,7 @@ func describeServices(ctx context.Context, api showApplicationAPI, names []strin
 		if !ok {
 			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", name), "To list services: juju status")
 		}
-		base := entity.BaseOf(s.Series)
-		one := shownApplication{Charm: s.CharmURL, Base: base.Name + "@" + strings.TrimSuffix(base.Channel, "/stable"),
+		one := shownApplication{Charm: s.CharmURL, Base: entity.BaseOf(s.Series).Short(),
 			Principal: !s.Subordinate,
 			Exposed:   s.Exposed, Endpoints: s.Endpoints, Life: s.Life.String()}
 		if !s.Subordinate {

@@ -62,7 +62,7 @@ func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
 		var doc modeldb.Unit
 		if doc, exists = a.units[key.ID]; exists {
 			service := a.services[doc.Service]
-			p.Unit = &entity.UnitPart{UnitStatus: a.unit(key.ID, nil), Service: doc.Service, Series: service.Series,
+			p.Unit = &entity.UnitPart{UnitStatus: a.unit(key.ID, nil), Service: doc.Service, Series: doc.Series,
 				Principal: doc.Principal, Charm: doc.CharmURL}
 			if doc.CharmURL == "" {
 				p.Unit.Charm = service.CharmURL

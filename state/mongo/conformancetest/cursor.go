@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"juju/doc/verify"
 )
 
 // batch is the reply to find and getMore.
@@ -131,18 +134,22 @@ func testCursors(t *testing.T, s *store) {
 	})
 	t.Run("closed early", func(t *testing.T) {
 		// mgo sends OP_KILL_CURSORS on any connection that it has, and doesn't wait; so
-		// poll until the cursor is gone.
-		b := find(t)
-		iter := s.db.C("c").NewIter(s.again(t).session, nil, b.Cursor.ID, nil)
+		// poll until the cursor is gone. A tailable one has no end that polling could reach.
+		c := s.capped(t, 100)
+		must(t, c.Insert(D{{"_id", 1}}))
+		var b batch
+		must(t, s.db.Run(D{{"find", c.Name}, {"tailable", true}}, &b))
+		iter := c.NewIter(s.again(t).session, nil, b.Cursor.ID, nil)
 		must(t, iter.Close())
+		deadline := time.Now().Add(verify.Patience)
 		for {
-			b, err := more(s, b.Cursor.ID, 1)
+			err := s.db.Run(D{{"getMore", b.Cursor.ID}, {"collection", c.Name}}, nil)
 			if err != nil {
 				wantCode(t, err, codeCursorNotFound)
 				break
 			}
-			if b.Cursor.ID == 0 {
-				t.Fatal("the cursor continued to its end")
+			if time.Now().After(deadline) {
+				t.Fatal("the closed cursor is still there")
 			}
 		}
 	})

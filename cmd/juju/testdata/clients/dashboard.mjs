@@ -122,6 +122,24 @@ try {
     await command('ssh 0');
     await page.locator('.webcli').getByText('not supported when run via a controller').waitFor();
   });
+  await step('access', async () => {
+    await page.getByText('Manage access', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Username' }).fill('bob');
+    await page.locator('input[type=radio][value=write]').check({ force: true });
+    await button(/^add user$/i).click();
+    await page.getByText('bob', { exact: true }).first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+  await step('add a model', async () => {
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await button(/add model/i).click();
+    await page.locator('input[name=modelName]').fill('fresh');
+    await button(/^next$/i).click();
+    await page.getByText('update-status-hook-interval').first().waitFor(); // of the schema
+    await button(/^next$/i).click();
+    await button(/^add model$/i).click();
+    await page.getByRole('link', { name: 'fresh', exact: true }).waitFor();
+  });
   await step('controllers', async () => {
     await page.getByRole('link', { name: 'Controllers' }).click();
     await page.getByText('Connected').waitFor();

@@ -1,15 +1,20 @@
 """Calls jubilant, a published client that drives juju, as its own tests do.
 
 The arguments are a directory with the charms "app" and "db", and one for files. Each call is printed with what became
-of it. Those in MISSING must fail, with what is missing; all others must succeed.
+of it. Those in MISSING must fail, with what is missing; all others must succeed. The environment variable RECORD may
+name a file for the command lines, of which jubilant_lines.txt is made.
 """
 
+import logging
+import os
 import sys
 import traceback
 
 import jubilant
 
 CHARMS, FILES = sys.argv[1:]
+if 'RECORD' in os.environ:
+    logging.basicConfig(filename=os.environ['RECORD'], level=logging.INFO, format='%(message)s')
 M = 'm'
 MISSING = {
 }

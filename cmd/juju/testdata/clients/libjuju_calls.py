@@ -1,17 +1,21 @@
 """Calls python-libjuju, a published client of the API, as its users do.
 
 The argument is a directory with the charms "app" and "db". Each call is printed with what became of it. Those in
-MISSING must fail, with what is missing; all others must succeed.
+MISSING must fail, with what is missing; all others must succeed. The environment variable RECORD may name a file for
+the requests, in the form of apiserver/testdata/requests.
 """
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 import traceback
 
 from juju.bundle import BundleHandler, ChangeSet
 from juju.client import client
+from juju.client.connection import Connection
 from juju.controller import Controller
 from juju.errors import JujuError
 from juju.model import Model
@@ -23,6 +27,32 @@ MISSING = {
     'deploy for the host': 'a series that the library knows, as the default',
 }
 wrong = 0
+requests = []  # the model's UUID and what was sent
+
+
+async def record(conn, msg, encoder=None, rpc=Connection.rpc):
+    """Note a request. What is called on a watcher, which is named by Id or id, has that behind the facade."""
+    where = 'model' if conn.uuid else 'controller'
+    facade = msg['type'] + next(('/' + key for key in ('Id', 'id') if key in msg), '')
+    params = json.dumps(msg.get('params') or {}, cls=encoder, separators=(',', ':'))
+    version = msg.get('version') or conn.facades[msg['type']]
+    requests.append((conn.uuid, f'{where} {facade} {version} {msg["request"]} {params}'))
+    return await rpc(conn, msg, encoder)
+
+
+def write_requests(file, model):
+    """Write what was sent at the controller and in a model, each once, with variables for what is another each time."""
+    variables = {r'"credentials":"[^"]*"': '"credentials":"$PASSWORD"', '[0-9a-f]{8}-[0-9a-f-]{27}': '$MODEL',
+                 'admin/lib': 'admin/default', 'cloud-local': 'cloud-dummy', r'local:[a-z]+/(app|db)-\d+': r'$\1'}
+    with open(file, 'w') as f:
+        sent = [line for uuid, line in requests if uuid in (None, model)]
+        for old, new in variables.items():
+            sent = [re.sub(old, new, line) for line in sent]
+        f.writelines(line + '\n' for line in dict.fromkeys(sent))
+
+
+if 'RECORD' in os.environ:
+    Connection.rpc = record
 
 
 async def call(name, what, seconds=300):
@@ -83,6 +113,8 @@ async def main():
     m = Model()
     await call('model.connect', m.connect(model_name='lib'))
     await model_calls(c, m)
+    if 'RECORD' in os.environ:
+        write_requests(os.environ['RECORD'], m.uuid)
     await call('model.disconnect', m.disconnect())
     await call('destroy_models', c.destroy_models('lib', destroy_storage=True, force=True, max_wait=10))
     await call('controller.disconnect', c.disconnect())

@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/modelconfig"
+)
+
+// untilRight waits until nothing is wrong with the model, checking it when something has changed. It returns what was wrong when
+// it gave up, or "".
+func (p *foreseer) untilRight(check func(*entity.ModelStatus) string) (wrong string) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	events, err := p.st.Watches().Status(ctx)
+	p.ok(err)
+	for range events {
+		m, err := p.st.Status(p.ctx)
+		p.ok(err)
+		if wrong = check(m); wrong == "" {
+			break
+		}
+	}
+	return wrong
+}
+
+// unsettled says what still happens, or "", if the hooks of stuck units have failed.
+func unsettled(m *entity.ModelStatus, stuck []string) string {
+	for _, u := range everyUnit(m) {
+		isStuck := u.Workload.Status == entity.StatusError && slices.Contains(stuck, u.Name)
+		if u.Resolved != entity.ResolvedNone || !isStuck && (u.Workload.Status == entity.StatusError || u.Agent.Status != entity.StatusIdle) {
+			return fmt.Sprintf("%s: %s, %v, %v", u.Name, u.Life, u.Agent, u.Workload)
+		}
+	}
+	if len(stuck) == 0 {
+		return busy(m) + starting(m)
+	}
+	return starting(m)
+}
+
+// inError returns the units whose hook has failed.
+func inError(m *entity.ModelStatus) (names []string) {
+	for _, u := range everyUnit(m) {
+		if u.Workload.Status == entity.StatusError {
+			names = append(names, u.Name)
+		}
+	}
+	slices.SortFunc(names, entity.CompareNatural)
+	return names
+}
+
+// makeTrouble has a hook of a unit fail: of an old one or of a new one, or in an upgrade in batches, which stops.
+func (p *foreseer) makeTrouble() {
+	p.Helper()
+	m, err := p.st.Status(p.ctx)
+	p.ok(err)
+	services := slices.DeleteFunc(slices.Clone(m.Services), func(s entity.ServiceStatus) bool { return len(s.Units) == 0 || s.Rollout != nil })
+	if len(services) == 0 {
+		return
+	}
+	of := pick(p.rand, services)
+	svc, err := p.st.Service(p.ctx, of.Name)
+	p.ok(err)
+	p.ok(p.st.Settings().SetConfig(p.ctx, map[string]string{modelconfig.RetryHooks: "false"}, nil))
+	unit, kind := pick(p.rand, of.Units).Name, p.rand.IntN(5)
+	fails := unit + " " + []string{"config-changed", "upgrade-charm", "upgrade-charm", "install", "start"}[kind]
+	if kind > 2 {
+		fails = of.Name + "/* " + []string{"install", "start"}[kind-3]
+	}
+	p.ok(os.WriteFile(p.fail, []byte(fails), 0o600))
+	if kind > 0 && kind < 3 {
+		params := state.SetCharmParams{URL: p.charm(charmOf(of.CharmURL))}
+		if kind == 2 {
+			params.Batch, params.HealthTimeout = 1, time.Second
+		}
+		_, err = svc.SetCharm(p.ctx, params)
+	} else if kind == 0 {
+		err = svc.SetConfig(p.ctx, map[string]any{"n": int64(1000 + p.rounds)})
+	} else {
+		_, err = svc.AddUnits(p.ctx, 1, nil)
+	}
+	p.ok(err)
+	wrong := p.untilRight(func(m *entity.ModelStatus) string {
+		p.trouble = inError(m)
+		at := slices.IndexFunc(m.Services, func(s entity.ServiceStatus) bool { return s.Name == of.Name })
+		if r := m.Services[at].Rollout; len(p.trouble) == 0 || r != nil && r.Stopped == "" {
+			return "no hook has failed, or the upgrade has not stopped"
+		}
+		return unsettled(m, p.trouble)
+	})
+	if wrong != "" {
+		p.Fatalf("round %d: %s: %s", p.rounds, fails, wrong)
+	}
+	p.ok(os.WriteFile(p.fail, nil, 0o600))
+	_, p.read = p.took()
+}
+
+// mend ends the trouble: its hooks run again, and upgrades go on.
+func (p *foreseer) mend() {
+	p.Helper()
+	if len(p.trouble) == 0 {
+		return
+	}
+	p.trouble = nil
+	wrong := p.untilRight(func(m *entity.ModelStatus) string {
+		for _, name := range inError(m) {
+			if u, err := p.st.Unit(p.ctx, name); err == nil {
+				p.try(u.Resolve(p.ctx, true))
+			}
+		}
+		for _, s := range m.Services {
+			if s.Rollout == nil {
+				continue
+			}
+			if svc, err := p.st.Service(p.ctx, s.Name); err == nil && s.Rollout.Stopped != "" {
+				p.try(svc.ResumeRollout(p.ctx, 0, 0))
+			}
+			return "an upgrade goes on"
+		}
+		return unsettled(m, nil)
+	})
+	if wrong != "" {
+		p.Fatalf("round %d: %s", p.rounds, wrong)
+	}
+	_, p.read = p.took()
+}
+
+// try accepts that what was in trouble is gone or no longer is.
+func (p *foreseer) try(err error) {
+	p.Helper()
+	if done := []entity.Kind{entity.NotFound, entity.NotAlive, entity.Invalid}; err != nil &&
+		!slices.ContainsFunc(done, func(k entity.Kind) bool { return errors.Is(err, k) }) {
+		p.Fatal(err)
+	}
+}

@@ -1,0 +1,61 @@
+package services
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/state/entity"
+)
+
+func SetApplicationBaseCommand(s *cli.Session) *cobra.Command {
+	force := false
+	cmd := &cobra.Command{
+		Use:     "set-application-base SERVICE BASE",
+		Aliases: []string{"set-series"},
+		Short:   "Set the base that new units of a service get",
+		Long: `Set the base that new units of a service get, and the subordinates that run beside
+them. Units that exist keep theirs: to move the service, add units and destroy the old
+ones. BASE is a base such as ubuntu@24.04, or its series.
+
+The service's charm must name the base, and the cloud have it; so must the charms of
+subordinates. With --force they need not, and units may fail on it: on a machine for
+which the cloud has no image, or in a hook.`,
+		Example: `  juju set-application-base web ubuntu@24.04
+  juju set-application-base web noble --force`,
+		Annotations: cli.SeeAlso("deploy", "add-unit", "destroy-unit", "show-application"),
+		Args:        cli.AtMost(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckServices(args[:min(1, len(args))]); err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return cli.Usagef("no base specified")
+			}
+			base, err := parseBase(args[1])
+			if err != nil {
+				return cli.Usage(err)
+			}
+			ctx := cmd.Context()
+			return cli.WithModel(ctx, s, func(api baseAPI) error { return api.SetBase(ctx, args[0], base, force) })
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "set also a base that a charm does not name or the cloud does not have")
+	s.ModelFlag(cmd)
+	s.PlanFlags(cmd)
+	return cmd
+}
+
+// parseBase parses a base, or the series of one.
+func parseBase(text string) (entity.Base, error) {
+	if base := entity.BaseOf(text); !strings.Contains(text, "@") && base.Channel != "" {
+		return base, nil
+	}
+	return entity.ParseBase(text)
+}
+
+type baseAPI interface {
+	SetBase(ctx context.Context, service string, base entity.Base, force bool) error
+}
