@@ -1,4 +1,4 @@
-package apiserver
+package statetest
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"juju/state/mongo/cursor"
 )
 
-// A writeLog reports what is written to a store, in all databases, in transactions and outside them. It reads the change
+// A WriteLog reports what is written to a store, in all databases, in transactions and outside them. It reads the change
 // stream of the store up to a mark that it writes itself, so that it misses nothing that was written before.
-type writeLog struct {
+type WriteLog struct {
 	testing.TB
 	session *mgo.Session
 	stream  *cursor.Cursor
@@ -25,18 +25,18 @@ type writeLog struct {
 // marksDB is the database of the marks.
 const marksDB = "marks"
 
-// unwatched are collections that a request may write to which changes nothing: what counts and notes.
+// unwatched are collections whose writes change nothing that matters: what counts and notes.
 var unwatched = []string{"sequence", "statushistory", "audit", "logins", "presence", mongo.RefusalsC}
 
-// watchWrites follows a store until the test ends.
-func watchWrites(t testing.TB, store *mongo.Store) *writeLog {
+// WatchWrites follows a store until the test ends.
+func WatchWrites(t testing.TB, store *mongo.Store) *WriteLog {
 	t.Helper()
-	l := &writeLog{TB: t, session: store.Session()}
+	l := &WriteLog{TB: t, session: store.Session()}
 	t.Cleanup(l.session.Close)
 	l.stream = cursor.Run(l.session.DB("admin"), bson.D{{"aggregate", 1}, {"cursor", bson.D{}},
 		{"pipeline", []bson.D{{{"$changeStream", bson.D{{"allChangesForCluster", true}}}}}}}, 0)
 	t.Cleanup(func() { _ = l.stream.Close() })
-	l.read()
+	l.Read()
 	return l
 }
 
@@ -54,8 +54,8 @@ type write struct {
 	} `bson:"updateDescription"`
 }
 
-// read returns what was written since it was called last, but not a document that was inserted and then deleted: a claim.
-func (l *writeLog) read() (all []string) {
+// Read returns what was written since it was called last, but not a document that was inserted and then deleted: a claim.
+func (l *WriteLog) Read() (all []string) {
 	l.Helper()
 	l.marks++
 	if err := l.session.DB(marksDB).C("marks").Insert(bson.D{{"_id", l.marks}}); err != nil {
