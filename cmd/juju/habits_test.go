@@ -38,7 +38,7 @@ func TestShellsCompleteNames(t *testing.T) {
 	for line, want := range map[string]string{
 		"config ":             "store web",
 		"config w":            "web",
-		"trust web ":          "store",
+		"trust web ":          "",
 		"destroy-unit web/0 ": "store/0 web/1",
 		"remove-unit s":       "store/0",
 		"destroy-machine ":    "0 1",
