@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -278,15 +277,8 @@ func TestRandomRequestsOfAgents(t *testing.T) {
 	case testing.Short():
 		calls = 300
 	}
-	seed := rand.Uint64()
-	if text := os.Getenv("JUJU_FUZZ_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("JUJU_FUZZ_SEED=%d", seed)
-	w, g := newFuzzWorld(t), &garbage{rand.New(rand.NewPCG(seed, 0))}
+	g := &garbage{Rand: rand.New(rand.NewPCG(fuzzSeed(t), 0))}
+	w := newFuzzWorld(t)
 	for i := range calls {
 		// Any method of any agent. A unit's agent has more methods than the others together.
 		n := 0
@@ -320,7 +312,7 @@ func TestRandomRequestsOfAgents(t *testing.T) {
 
 // FuzzAgentMethods is TestRandomRequestsOfAgents with requests made by a fuzzer.
 func FuzzAgentMethods(f *testing.F) {
-	g := &garbage{rand.New(rand.NewPCG(1, 1))}
+	g := &garbage{Rand: rand.New(rand.NewPCG(1, 1))}
 	for i, r := range routes() {
 		if slices.Contains([]string{"CommitHook", "SetUnitStatus", "SetInstanceStatus", "SetProvisioned"}, r.Method) {
 			f.Add(uint(i), g.request(&r, entity.UnitTag("mysql/0")))

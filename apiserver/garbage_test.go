@@ -15,7 +15,10 @@ import (
 )
 
 // garbage makes requests. Some have the types that a method takes, others anything.
-type garbage struct{ *rand.Rand }
+type garbage struct {
+	*rand.Rand
+	users *userGarbage // nil for agents
+}
 
 func (g *garbage) request(r *facades.Route, self entity.Tag) []byte {
 	zero, err := r.Handler.Decode(nil)
@@ -38,6 +41,9 @@ func (g *garbage) request(r *facades.Route, self entity.Tag) []byte {
 func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self entity.Tag, odd float64, depth int) {
 	if depth > 6 || g.Float64() < odd/2 {
 		b.WriteString(g.any())
+		return
+	}
+	if g.users != nil && g.users.value(g, b, t, name, depth) {
 		return
 	}
 	sane := g.Float64() > odd
@@ -194,6 +200,9 @@ func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, od
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if g.users != nil && (name == "" || name == "-") {
+			continue
+		}
 		if g.Float64() < odd/4 {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -28,6 +29,8 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 		switch {
 		case n < 0:
 			return entity.Errorf(entity.Invalid, "cannot set a negative minimum number of units")
+		case n > limits.MaxMinUnits:
+			return entity.Errorf(entity.Invalid, "the minimum number of units is at most %d", limits.MaxMinUnits)
 		case s.doc.Subordinate:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "service is a subordinate"),
 				"It has a unit beside each unit of the services that it is related to.")

@@ -122,6 +122,8 @@ func TestServicesWithoutMinUnits(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.refused(s.SetMinUnits(w.ctx, -1), entity.Invalid,
 		`cannot set minimum units for service "mysql": cannot set a negative minimum number of units`)
+	w.refused(s.SetMinUnits(w.ctx, 1001), entity.Invalid,
+		`cannot set minimum units for service "mysql": the minimum number of units is at most 1000`)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.started("mysql/0")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))

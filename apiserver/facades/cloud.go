@@ -236,6 +236,7 @@ func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) 
 	for _, p := range placements[:min(n, len(placements))] {
 		at := Place{}
 		switch text := c.placementText(p); {
+		case p == nil: // anywhere
 		case c.isForCloud(p): // even a number: the cloud rejects unknown directives
 			at.Placement = text
 		case entity.IsValidMachine(text):

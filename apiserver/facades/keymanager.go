@@ -65,6 +65,9 @@ func keyManagerImportKeys(_ context.Context, c *Caller, p params.ModifyUserSSHKe
 
 func keyManagerDeleteKeys(ctx context.Context, c *Caller, p params.ModifyUserSSHKeys) (params.ErrorResults, error) {
 	return outcomes(c, "DeleteKeys", p.Keys, func(id string) error {
+		if id == "" {
+			return entity.Errorf(entity.Invalid, "cannot delete a key: say its fingerprint, its comment, or the key")
+		}
 		return c.Model.Settings().EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
 			left := slices.DeleteFunc(slices.Clone(keys), func(key sshkey.Key) bool { return key.Is(id) })
 			if len(left) == len(keys) {

@@ -61,10 +61,24 @@ func fixedSettings(c *Caller, given map[string]any) error {
 	fixed := map[string]string{"name": c.Model.Name(), "uuid": c.Model.UUID(), "type": c.Controller.Cloud()}
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {
 		if value, ok := given[key]; ok {
-			return entity.Errorf(entity.Invalid, "cannot change %s from %#v to %#v", key, fixed[key], value)
+			return entity.Errorf(entity.Invalid, "cannot change %s from %q to %s", key, fixed[key], shown(value))
 		}
 	}
 	return nil
+}
+
+// shown returns a value of JSON for an error: a scalar as it is, or what else it is.
+func shown(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	default:
+		return fmt.Sprintf("%#v", value)
+	}
 }
 
 // modelConfigOf parses settings from a request, and checks that the cloud supports the default series.
@@ -75,7 +89,7 @@ func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[st
 		case string, bool, float64:
 			words[key] = fmt.Sprint(value)
 		default:
-			return nil, entity.Errorf(entity.Invalid, "%s: cannot use a value of type %T", key, value)
+			return nil, entity.Errorf(entity.Invalid, "%s: the value can't be %s", key, shown(value))
 		}
 	}
 	config, err := modelconfig.Parse(words)

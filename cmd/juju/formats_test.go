@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/apiserver/client"
-	"juju/state/entity"
-
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/commands"
+	"juju/state/entity"
 )
 
 // Every command with --format prints a document of that format, in JSON with times in one format.
@@ -143,4 +143,39 @@ func checkTimes(t *testing.T, line string, v any) (found bool) {
 		}
 	}
 	return found
+}
+
+// A command without --format has a reason.
+func TestCommandsWithoutFormat(t *testing.T) {
+	t.Parallel()
+	reasons := map[string]string{
+		"changes something, and prints only messages": "add-cloud add-credential add-model autoload-credentials bootstrap " +
+			"change-user-password default-credential default-region destroy-environment disable-user enable-destroy-controller " +
+			"enable-ha enable-user grant login logout migrate-store register remove-cloud remove-credential remove-user " +
+			"restore-backup revoke set-credential unregister update-cloud update-credential upgrade-controller upgrade-model",
+		"prints a secret, which is for one person":       "add-user",
+		"prints what another program or file has":        "debug-hooks scp ssh ssh-keys",
+		"prints text for people or for a shell":          "completion documentation help help-tool",
+		"writes a file, and its summary is for people":   "create-backup",
+		"prints a bundle, which is YAML":                 "export-bundle",
+		"prints events as they happen, and no document":  "wait-for",
+		"is for the programs of this repository, hidden": "keeper",
+	}
+	without := map[string]bool{}
+	for _, names := range reasons {
+		for _, name := range strings.Fields(names) {
+			without[name] = true
+		}
+	}
+	u := newUser(t)
+	for _, cmd := range commands.New(u.session).Commands() {
+		if has := cli.Formats(cmd) != nil; has == without[cmd.Name()] {
+			t.Errorf("juju %s: has --format: %v; has a reason to have none: %v", cmd.Name(), has, without[cmd.Name()])
+		}
+		delete(without, cmd.Name())
+	}
+	delete(without, "help") // which cobra adds when it runs
+	if len(without) > 0 {
+		t.Errorf("these are no commands: %v", without)
+	}
 }

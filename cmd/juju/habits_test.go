@@ -38,7 +38,7 @@ func TestShellsCompleteNames(t *testing.T) {
 	for line, want := range map[string]string{
 		"config ":             "store web",
 		"config w":            "web",
-		"trust web ":          "store",
+		"trust web ":          "",
 		"destroy-unit web/0 ": "store/0 web/1",
 		"remove-unit s":       "store/0",
 		"destroy-machine ":    "0 1",
@@ -154,7 +154,7 @@ func TestHelpTopics(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.types("help", "topics")
-	for _, topic := range []string{"commands", "placement", "plugins", "topics"} {
+	for _, topic := range []string{"bundles", "commands", "constraints", "environment", "exit-codes", "placement", "plugins", "topics"} {
 		if !strings.Contains("\n"+u.out.String(), "\n"+topic+" ") {
 			t.Errorf("%s is not listed in\n%s", topic, u.out.String())
 		}

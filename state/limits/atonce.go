@@ -6,6 +6,10 @@ import "juju/state/entity"
 // it is forced, because a typo could start thousands of agents.
 const MaxAtOnce = 100
 
+// MaxMinUnits limits the minimum number of units of a service, also if it is forced: the controller adds what is missing
+// until nothing is, so a number that nobody means would fill the disk.
+const MaxMinUnits = 1000
+
 // CheckAtOnce returns an Invalid error if a request adds more than MaxAtOnce units or machines.
 func CheckAtOnce(what string, n int) error {
 	if n <= MaxAtOnce {

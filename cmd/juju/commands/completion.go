@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/clouds"
-	"juju/cmd/juju/wait"
 )
 
 // completionTime is how long a shell waits at most for names from a controller.
@@ -22,9 +20,10 @@ func completionCommand(s *cli.Session, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a script that makes your shell complete commands",
-		Long: `Print a script that makes your shell complete commands, flags, and the names of services,
-units, machines, models, controllers and clouds. Names come from the controller, if it
-answers within two seconds.
+		Long: `Print a script that makes your shell complete commands, flags, and the names of what there
+is: services, units, machines, actions, tasks, storage, spaces, offers, users, settings
+and others, where a command takes them. Names come from the controller, if it answers
+within two seconds.
 
 In bash, add this to ~/.bashrc, with the package bash-completion installed:
   source <(juju completion bash)
@@ -53,31 +52,70 @@ In zsh, write the script to a file _juju in a directory of $fpath; in fish, to
 	}
 }
 
-// completeNames makes shells complete the arguments of a command by the words in its usage line, such as SERVICE, and
-// the values of its flags that name something.
-func completeNames(s *cli.Session, cmd *cobra.Command) {
-	_, usage, _ := strings.Cut(cmd.Use, " ")
-	kinds := strings.FieldsFunc(usage, func(r rune) bool { return r < 'A' || r > 'Z' })
+// argumentKinds says what the arguments of commands are, instead of their usage line, if that does not say so.
+var argumentKinds = map[string]string{
+	"add-storage": "UNIT", "attach-resource": "SERVICE RESOURCE=FILE", "bind": "SERVICE SPACE", "cancel-task": "TASK...",
+	"change-user-password": "USER", "config": "SERVICE OPTION...", "controller-config": "CONTROLLER-KEY",
+	"default-credential": "CLOUD", "deploy": "CHARM", "destroy-environment": "CONTROLLER", "disable-user": "USER",
+	"enable-user": "USER", "exec": "", "find-offers": "", "get": "SERVICE OPTION", "grant": "USER LEVEL MODEL|URL...", "help": "HELP",
+	"model-config": "MODEL-KEY...", "model-defaults": "MODEL-KEY...", "move-to-space": "SPACE CIDR...",
+	"offer": "SERVICE", "remove-saas": "SAAS...", "remove-space": "SPACE", "remove-storage-pool": "POOL", "remove-user": "USER",
+	"rename-space": "SPACE", "resume-relation": "RELATION...", "revoke": "USER LEVEL MODEL|URL...", "run": "UNIT UNIT|ACTION...",
+	"run-action": "UNIT UNIT|ACTION...", "set": "SERVICE OPTION=...", "show-action-output": "TASK",
+	"show-action-status": "TASK", "show-operation": "OPERATION",
+	"show-space": "SPACE", "show-task": "TASK", "show-user": "USER", "ssh": "TARGET", "suspend-relation": "RELATION...",
+	"unset": "SERVICE OPTION...", "update-storage-pool": "POOL",
+}
+
+// flagKinds says what the values of flags are.
+var flagKinds = map[string]string{"model": "MODEL", "controller": "CONTROLLER", "unit": "UNIT", "application": "SERVICE",
+	"machine": "MACHINE", "to": "MACHINE", "include": "TARGET", "exclude": "TARGET"}
+
+// resetKinds says what --reset of a command takes.
+var resetKinds = map[string]string{"config": "OPTION", "model-config": "MODEL-KEY", "model-defaults": "MODEL-KEY"}
+
+// fileKinds are the words in usage lines for which shells complete the names of files.
+var fileKinds = []string{"CHARM", "BUNDLE", "FILE", "SOURCE", "DESTINATION"}
+
+// kindsAt returns the kinds of the argument at a position, as words of a usage line such as "UNIT STORAGE...".
+func kindsAt(usage string, position int) []string {
+	words := strings.Fields(strings.ReplaceAll(usage, " | ", "|"))
+	if last := len(words) - 1; position > last && last >= 0 && strings.Contains(words[last], "...") {
+		position = last
+	}
+	if position >= len(words) {
+		return nil
+	}
+	return strings.FieldsFunc(words[position], func(r rune) bool { return (r < 'A' || r > 'Z') && r != '-' && r != '=' })
+}
+
+// completeNames makes shells complete the arguments of a command by argumentKinds, or by the words in its usage line, such as
+// SERVICE, and the values of its flags that name something.
+func completeNames(s *cli.Session, root, cmd *cobra.Command) {
+	usage, ok := argumentKinds[cmd.Name()]
+	if !ok {
+		_, usage, _ = strings.Cut(cmd.Use, " ")
+	}
 	if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			kinds := kindsAt(usage, len(args))
+			if slices.Contains(kinds, "RESOURCE=FILE") {
+				if strings.Contains(begun, "=") {
+					return nil, cobra.ShellCompDirectiveDefault
+				}
+				kinds = []string{"RESOURCE="}
+			}
 			if slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(fileKinds, kind) }) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return complete(cmd.Context(), s, kinds, args, begun), cobra.ShellCompDirectiveNoFileComp
+			return complete(cmd.Context(), s, root, kinds, args, begun)
 		}
 	}
-	for flag, kind := range map[string]string{"model": "MODEL", "controller": "CONTROLLER", "unit": "UNIT",
-		"application": "SERVICE", "machine": "MACHINE", "to": "MACHINE"} {
-		if cmd.Flags().Lookup(flag) == nil {
-			continue
-		}
-		err := cmd.RegisterFlagCompletionFunc(flag,
-			func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-				return complete(cmd.Context(), s, []string{kind}, nil, begun), cobra.ShellCompDirectiveNoFileComp
-			})
-		if err != nil {
-			panic(fmt.Sprintf("juju %s --%s: %v", cmd.Name(), flag, err)) // registered twice
-		}
+	for flag, kind := range flagKinds {
+		completeFlag(s, root, cmd, flag, kind)
+	}
+	if kind := resetKinds[cmd.Name()]; kind != "" {
+		completeFlag(s, root, cmd, "reset", kind)
 	}
 	if formats := cli.Formats(cmd); formats != nil {
 		if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -86,84 +124,43 @@ func completeNames(s *cli.Session, cmd *cobra.Command) {
 	}
 }
 
-// fileKinds are the words in usage lines for which shells complete the names of files.
-var fileKinds = []string{"CHARM", "BUNDLE", "FILE", "SOURCE"}
+func completeFlag(s *cli.Session, root, cmd *cobra.Command, flag, kind string) {
+	if f := cmd.Flags().Lookup(flag); f == nil || f.Value.Type() == "bool" {
+		return
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag,
+		func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return complete(cmd.Context(), s, root, []string{kind}, args, begun)
+		})
+	if err != nil {
+		panic(fmt.Sprintf("juju %s --%s: %v", cmd.Name(), flag, err)) // registered twice
+	}
+}
 
-// modelKinds are the kinds of entities of a model that words in usage lines stand for.
-var modelKinds = map[string][]string{"SERVICE": {"SERVICE"}, "UNIT": {"UNIT"}, "MACHINE": {"MACHINE"},
-	"TARGET": {"UNIT", "MACHINE"}, "PATTERN": {"SERVICE", "UNIT", "MACHINE"}}
-
-// complete returns the names of these kinds that begin so, and are no argument yet.
-func complete(ctx context.Context, s *cli.Session, kinds, args []string, begun string) (names []string) {
+// complete returns the names of these kinds that begin so, and are no argument yet. After a kind that ends in = follows a value.
+func complete(ctx context.Context, s *cli.Session, root *cobra.Command, kinds, args []string, begun string) (names []string,
+	how cobra.ShellCompDirective) {
 	s.Quiet, s.ReachTimeout = true, completionTime
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	var ofModel []string
+	how = cobra.ShellCompDirectiveNoFileComp
 	for _, kind := range kinds {
-		ofModel = append(ofModel, modelKinds[kind]...)
-		switch kind {
-		case "MODEL", "CONTROLLER":
-			names = append(names, ofStore(s, kind)...)
-		case "CLOUD":
-			for cloud := range clouds.Homes {
-				names = append(names, cloud)
-			}
+		kind, assigns := strings.CutSuffix(kind, "=")
+		find := namers[kind]
+		if find == nil {
+			continue
 		}
-	}
-	if len(ofModel) > 0 {
-		names = append(names, ofStatus(ctx, s, ofModel)...)
+		for _, name := range find(naming{ctx, s, root, args, begun}) {
+			if assigns {
+				name += "="
+				how |= cobra.ShellCompDirectiveNoSpace
+			}
+			names = append(names, name)
+		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !strings.HasPrefix(name, begun) || slices.Contains(args, name)
 	})
 	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// ofStore returns the models of the selected controller, or the controllers, that this client knows.
-func ofStore(s *cli.Session, kind string) (names []string) {
-	st, err := s.Store()
-	if err != nil {
-		return nil // a shell has nowhere to show errors
-	}
-	known, err := st.Read()
-	if err != nil {
-		return nil
-	}
-	if kind == "CONTROLLER" {
-		return known.Names()
-	}
-	if _, ctrl, err := known.Controller(s.Controller); err == nil {
-		for model := range ctrl.Models {
-			names = append(names, ctrl.Unqualify(model))
-		}
-	}
-	return names
-}
-
-// ofStatus returns the names of services, units and machines in the model, none if its controller does not answer.
-func ofStatus(ctx context.Context, s *cli.Session, kinds []string) (names []string) {
-	_ = cli.WithModel(ctx, s, func(api wait.StatusAPI) error {
-		status, err := api.Status(ctx)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(kinds, "SERVICE") {
-			for _, svc := range status.Services {
-				names = append(names, svc.Name)
-			}
-		}
-		if slices.Contains(kinds, "UNIT") {
-			for _, u := range status.AllUnits() {
-				names = append(names, u.Name)
-			}
-		}
-		if slices.Contains(kinds, "MACHINE") {
-			for _, m := range status.AllMachines() {
-				names = append(names, m.ID)
-			}
-		}
-		return nil
-	})
-	return names
+	return slices.Compact(names), how
 }

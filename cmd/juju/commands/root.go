@@ -145,6 +145,7 @@ services, relations and machines.`,
 	}
 	help := helpCommand(s, root)
 	help.GroupID = "looking"
+	completeNames(s, root, help)
 	root.SetHelpCommand(help)
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate(helpTemplate)
@@ -153,7 +154,7 @@ services, relations and machines.`,
 		if mayAsk(cmd) && cmd.Flags().Lookup("yes") == nil {
 			cli.AcceptYes(cmd)
 		}
-		completeNames(s, cmd)
+		completeNames(s, root, cmd)
 	}
 	return root
 }

@@ -22,7 +22,60 @@ type topic struct {
 
 // topics lists the topics, by name.
 var topics = []topic{
+	{"bundles", "files that describe what a model has", fixedText(`A bundle is a YAML file that describes services, their machines and their relations:
+
+  applications:
+    web:
+      charm: ./charms/web
+      num_units: 2
+      options: {title: Shop}
+      constraints: mem=2G
+    store:
+      charm: ./charms/store
+      num_units: 1
+  relations:
+  - [web, store]
+
+To add what is missing: juju deploy FILE. To make the model like the file: juju diff FILE
+shows what differs, and juju apply FILE changes it. juju export-bundle writes a bundle of
+the model.
+`)},
 	{"commands", "all commands, with their other names", func(_ *cli.Session, root *cobra.Command) string { return listCommands(root) }},
+	{"constraints", "what a machine must have at least", fixedText(`Constraints say what machines must have for the units on them, as KEY=VALUE:
+
+  arch=ARCH           amd64, arm64 and others
+  cores=N             processor cores
+  mem=SIZE            memory, as in 2G or 512M
+  root-disk=SIZE      size of the root disk
+  zones=ZONE,ZONE     availability zones, any of them
+  tags=TAG,^TAG       tags that a machine has, and hasn't
+  container=KIND      a container on a machine: lxd
+  spaces=SPACE,^SPACE networks that a machine is on, and isn't
+  instance-type=TYPE  a type of the cloud's
+
+deploy and add-machine take them as --constraints "mem=2G cores=2". juju set-constraints is
+for a service's new units, and juju set-model-constraints for all new machines of a model;
+those of a service override those of the model. Machines that exist stay as they are.
+`)},
+	{"environment", "the environment variables of juju", fixedText(`These variables change what commands do:
+
+  JUJU_DATA         the directory of this client's files (else ~/.local/share/juju)
+  JUJU_CONTROLLER   the controller, instead of the selected one; -c overrides it
+  JUJU_MODEL        the model, as MODEL or CONTROLLER:MODEL; -m overrides it
+  JUJU_REPOSITORY   where deploy finds the charms local:SERIES/NAME
+  NO_COLOR          if it is not empty, output has no colors
+  PATH              where plugins are: juju help plugins
+  SSH_AUTH_SOCK     the SSH agent that has your keys
+`)},
+	{"exit-codes", "what the exit codes of juju mean", fixedText(`The exit code tells scripts what happened:
+
+  0   the command did what it was asked
+  1   it could not, or was interrupted; a task of juju run or juju exec failed
+  2   the command line is wrong, and nothing was done
+
+juju diff exits with 1 if the model differs, and with 2 if it cannot tell. juju ssh exits as
+the program on the machine does.
+`)},
 	{"placement", "where deploy, add-unit and add-machine put units", fixedText(`Where units are put, by --to of deploy and add-unit, and by the argument of add-machine:
 
   3               the existing machine 3

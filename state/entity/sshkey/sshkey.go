@@ -24,6 +24,8 @@ type Key struct {
 func Parse(line string) (Key, error) {
 	public, comment, options, rest, err := ssh.ParseAuthorizedKey([]byte(line))
 	switch {
+	case strings.TrimSpace(line) == "":
+		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: it is empty")
 	case err != nil, len(rest) > 0:
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s", shorten(line))
 	case strings.ContainsFunc(comment, unprintable):
