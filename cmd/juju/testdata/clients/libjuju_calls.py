@@ -23,7 +23,6 @@ from juju.model import Model
 CHARMS = sys.argv[1]
 MISSING = {
     'scale': 'a model of Kubernetes',
-    'upgrade': 'a base that the library knows',
     'deploy for the host': 'a series that the library knows, as the default',
 }
 wrong = 0
@@ -248,6 +247,7 @@ async def model_calls(c, m):
     await call('set model config', m.set_config({'update-status-hook-interval': '50m'}))
     await call('model constraints', m.get_constraints())
     await call('get_resources', app.get_resources())
+    subprocess.run(['juju', 'set-application-base', '-m', 'lib', 'app', 'ubuntu@22.04', '--force'], check=True)
     await call('upgrade', app.refresh(path=os.path.join(CHARMS, 'app')))
     await call('wait_for_idle', m.wait_for_idle(apps=['app', 'db'], status='active', timeout=300, idle_period=1))
     await call('is_leader', app.units[0].is_leader_from_status())
