@@ -52,6 +52,17 @@ status-set active
 -- db/hooks/db-relation-joined --
 #!/bin/sh
 relation-set url=x
+-- store/metadata.yaml --
+name: store
+summary: s
+description: d
+storage:
+  data: {type: filesystem, location: /srv/data, multiple: {range: 0+}}
+resources:
+  file: {type: file, filename: file.txt, description: a file}
+-- store/hooks/start --
+#!/bin/sh
+status-set active
 `
 
 // A clientSystem is a controller for a client of others, with charms for it to deploy.

@@ -20,8 +20,12 @@ from juju.controller import Controller
 from juju.errors import JujuError
 from juju.model import Model
 
+import libjuju_verbs
+
 CHARMS = sys.argv[1]
 MISSING = {
+    'add_cloud': 'a second cloud',
+    'add_secret': 'secrets',
     'scale': 'a model of Kubernetes',
     'deploy for the host': 'a series that the library knows, as the default',
 }
@@ -42,7 +46,7 @@ async def record(conn, msg, encoder=None, rpc=Connection.rpc):
 def write_requests(file, model):
     """Write what was sent at the controller and in a model, each once, with variables for what is another each time."""
     variables = {r'"credentials":"[^"]*"': '"credentials":"$PASSWORD"', '[0-9a-f]{8}-[0-9a-f-]{27}': '$MODEL',
-                 'admin/lib': 'admin/default', 'cloud-local': 'cloud-dummy', r'local:[a-z]+/(app|db)-\d+': r'$\1'}
+                 'admin/lib': 'admin/default', '(cloud-|cloudcred-|"provider":")local': r'\1dummy', r'local:[a-z]+/(app|db)-\d+': r'$\1'}
     with open(file, 'w') as f:
         sent = [line for uuid, line in requests if uuid in (None, model)]
         for old, new in variables.items():
@@ -100,7 +104,8 @@ async def controller_calls():
     await call('cloud', c.cloud())
     await call('clouds', c.clouds())
     await call('model summaries', summaries(c))
-
+    await libjuju_verbs.users(call, c)
+    await libjuju_verbs.clouds(call, c)
     return c
 
 
@@ -258,6 +263,8 @@ async def model_calls(c, m):
     await call('export_bundle', export())
     await call('list_storage', m.list_storage())
     await call('offers', offers())
+    await libjuju_verbs.model(call, m)
+    await libjuju_verbs.storage(call, m, CHARMS, until)
     await call('remove_relation', app.remove_relation('db', 'db:db'))
     await call('resolve', resolve())
     await call('remove', m.remove_application('app', block_until_done=True))
