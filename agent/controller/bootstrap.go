@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"juju/provider/local"
 	"juju/provider/lxd"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -31,8 +33,11 @@ type BootstrapParams struct {
 	Password string `json:"password"`
 	// MongoURL is the URL of the MongoDB for the store; "" means the embedded store.
 	MongoURL string `json:"mongo-url,omitempty"`
-	// Config has settings for the user's first model.
-	Config map[string]string `json:"config,omitempty"`
+	// Model is the name of the user's first model; "" means DefaultModel. Config and Constraints are its settings and
+	// constraints.
+	Model       string            `json:"model,omitempty"`
+	Config      map[string]string `json:"config,omitempty"`
+	Constraints constraints.Value `json:"constraints,omitzero"`
 	// Defaults are settings that all new models get, this one too.
 	Defaults map[string]string `json:"defaults,omitempty"`
 	// Controller is the controller's UUID; if "", one is generated.
@@ -59,7 +64,7 @@ type Bootstrapped struct {
 	Warnings   []string          `json:"warnings,omitempty"`
 }
 
-// DefaultModel is the name of the model that Bootstrap creates for the user.
+// DefaultModel is the name of the model that Bootstrap creates for the user, if none is given.
 const DefaultModel = "default"
 
 // Bootstrap creates a controller in the cloud's directory dir, without starting it. When it returns, the
@@ -197,8 +202,12 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 	if err := ctrl.SetModelDefaults(ctx, p.Defaults, nil); err != nil {
 		return nil, err
 	}
-	if _, err := ctrl.AddModel(ctx,
-		controller.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
+	first, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: cmp.Or(p.Model, DefaultModel), Owner: p.User, Series: p.Series,
+		Config: p.Config})
+	if err != nil {
+		return nil, err
+	}
+	if err := first.Settings().SetConstraints(ctx, p.Constraints); err != nil {
 		return nil, err
 	}
 	rows, err := ctrl.Models(ctx)

@@ -361,6 +361,9 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 		{[]string{"lxd", "--bootstrap-constraints", "mem=1G spaces=^dmz"}, "ERROR cannot use the constraint \"spaces\": the spaces of a model are " +
 			"added when its controller runs\n"},
 		{[]string{"lxd"}, "ERROR cannot bootstrap: LXD at "},
+		{[]string{"local", "--constraints", "mem=much"}, "ERROR bad \"mem\" constraint: "},
+		{[]string{"local", "--add-model", "X"}, "ERROR \"X\" is not a valid name: model names may "},
+		{[]string{"local", "-d", "controller"}, "ERROR cannot call the first model \"controller\": "},
 		{[]string{"local", "--bootstrap-constraints", "mem=1G"}, "ERROR cannot use --cloud-config or " +
 			"--bootstrap-constraints on cloud \"local\": "},
 		{[]string{"local", "--cloud-config", "/none"}, "ERROR cannot use --cloud-config or --bootstrap-constraints"},

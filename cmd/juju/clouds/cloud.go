@@ -119,7 +119,7 @@ type Controller interface {
 	Lost(err error) error
 }
 
-// ParseConstraints parses constraints of a controller's machine. There are spaces only once the controller runs.
+// ParseConstraints parses constraints for a controller's machine or its first model. There are spaces only once the controller runs.
 func ParseConstraints(text string) (constraints.Value, error) {
 	c, err := constraints.Parse(text)
 	if in, out := c.Spaces(); err == nil && len(in)+len(out) > 0 {

@@ -29,8 +29,10 @@ type (
 		Password string `json:"password"`
 		MongoURL string `json:"mongo-url,omitempty"`
 
-		Config   map[string]string `json:"config,omitempty"`   // of the model "default"
-		Defaults map[string]string `json:"defaults,omitempty"` // of all new models, this one too
+		Model       string            `json:"model"`                // the first model
+		Config      map[string]string `json:"config,omitempty"`     // of the first model
+		Constraints constraints.Value `json:"constraints,omitzero"` // of the first model
+		Defaults    map[string]string `json:"defaults,omitempty"`   // of all new models, this one too
 
 		// On clouds other than local, these describe the machine that jujud runs on.
 		Controller string      `json:"controller-uuid,omitempty"`
@@ -44,7 +46,7 @@ type (
 
 		Definition  *Definition       `json:"-"` // nil for a built-in cloud
 		CloudConfig string            `json:"-"` // path of a file, "" for none
-		Constraints constraints.Value `json:"-"` // of the controller's machine
+		Machine     constraints.Value `json:"-"` // constraints of the controller's machine
 	}
 	Bootstrapped struct {
 		Controller string            `json:"controller-uuid"`
@@ -59,8 +61,9 @@ type (
 )
 
 const (
-	AdminUser    = "admin"
-	DefaultModel = "default"
+	AdminUser       = "admin"
+	DefaultModel    = "default"    // the first model, if the user names none
+	ControllerModel = "controller" // what each controller has for itself
 )
 
 // createTimeout is how long jujud may take to create a controller.
@@ -83,7 +86,7 @@ func bootstrapJujud(ctx context.Context, dir string, params BootstrapParams) (*B
 	if err != nil {
 		return nil, err
 	}
-	return readBootstrapped(out)
+	return readBootstrapped(out, params.Model)
 }
 
 // restoreParams is the JSON input of `jujud restore`, which the backup follows.
@@ -134,11 +137,11 @@ func runJujud(ctx context.Context, input io.Reader, args ...string) ([]byte, err
 	return out.Bytes(), nil
 }
 
-// readBootstrapped parses the output of `jujud bootstrap`.
-func readBootstrapped(text []byte) (*Bootstrapped, error) {
+// readBootstrapped parses the output of `jujud bootstrap`, which must name the first model.
+func readBootstrapped(text []byte, model string) (*Bootstrapped, error) {
 	made, err := readMade(text)
-	if err == nil && made.Models[DefaultModel] == "" {
-		return nil, fmt.Errorf("cannot use jujud's description of the new controller: it has no model %q", DefaultModel)
+	if err == nil && made.Models[model] == "" {
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: it has no model %q", model)
 	}
 	return made, err
 }

@@ -78,7 +78,7 @@ func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 
 	}
 	p.Series = host
-	return needsNoCloud(p.CloudConfig, p.Constraints)
+	return needsNoCloud(p.CloudConfig, p.Machine)
 }
 
 // CheckDefinition implements Home.

@@ -134,7 +134,7 @@ func (lxdCloud) Prepare(ctx context.Context, p *BootstrapParams) error {
 			p.Series = have[0]
 		}
 	}
-	err = environ.PrecheckInstance(ctx, provider.PrecheckParams{Series: p.Series, Constraints: p.Constraints})
+	err = environ.PrecheckInstance(ctx, provider.PrecheckParams{Series: p.Series, Constraints: p.Machine})
 	if err != nil {
 		return fmt.Errorf("cannot bootstrap: %w", err)
 	}
@@ -158,7 +158,7 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	params := lxd.ControllerParams{Series: p.Series, Constraints: p.Constraints}
+	params := lxd.ControllerParams{Series: p.Series, Constraints: p.Machine}
 	params.Input = func(addresses []string) ([]byte, error) {
 		inside := cloud.Inside()
 		p.Hosts, p.LXD = addresses, &inside
@@ -168,7 +168,7 @@ func (lxdCloud) Create(
 	if err != nil {
 		return nil, err
 	}
-	return readBootstrapped(out)
+	return readBootstrapped(out, p.Model)
 }
 
 // startLXDController starts the container of a controller with this client's binaries, and returns jujud's output.

@@ -21,6 +21,7 @@ import (
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/store"
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
@@ -30,7 +31,7 @@ func BootstrapCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap [CLOUD[/REGION]] [NAME]",
 		Short: "Create a controller",
-		Long: `Create a controller on a cloud, with a model named "default", and select both.
+		Long: `Create a controller on a cloud, with a model, and select both.
 
 The default cloud is "local": this host. It requires neither root nor other software. A
 machine is a directory and a process with its own loopback address. All files of the
@@ -78,7 +79,7 @@ cleans up unless --keep-broken is given.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
-		"a setting of the default model, as `KEY=VALUE` (see juju help model-config)")
+		"a setting of the first model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().StringArrayVar(&b.defaults, "model-default", nil,
 		"a setting of all new models, as `KEY=VALUE` (see juju help model-defaults)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
@@ -88,8 +89,13 @@ cleans up unless --keep-broken is given.`,
 	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
 	cmd.Flags().StringVar(&b.credential, "credential", "",
 		"the name of this client's credential of the cloud (see juju help add-credential)")
-	cmd.Flags().StringVar(&b.constraints, "bootstrap-constraints", "",
-		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
+	cmd.Flags().StringVar(&b.machine, "bootstrap-constraints", "",
+		"constraints of the controller's machine, for lxd; they override --constraints (see juju help set-constraints)")
+	cmd.Flags().StringVar(&b.constraints, "constraints", "",
+		"constraints of the first model and, on lxd, of the controller's machine (see juju help set-constraints)")
+	cmd.Flags().StringVar(&b.model, "add-model", clouds.DefaultModel, "the `NAME` of the first model")
+	cmd.Flags().StringVarP(&b.model, "default-model", "d", clouds.DefaultModel, "") // the older name
+	cmd.Flags().Lookup("default-model").Hidden = true
 	for _, accepted := range []string{"no-gui", "no-dashboard"} { // there is none
 		cmd.Flags().Bool(accepted, false, "")
 		cmd.Flags().Lookup(accepted).Hidden = true
@@ -100,12 +106,13 @@ cleans up unless --keep-broken is given.`,
 
 type bootstrap struct {
 	*cli.Session
-	config, defaults         []string
-	mongoURL                 string
-	cloudConfig, constraints string
-	credential               string
-	keepBroken, noSwitch     bool
-	warnings                 []string // what the new controller lacks
+	config, defaults     []string
+	mongoURL             string
+	model, constraints   string // of the first model
+	cloudConfig, machine string // machine has constraints of the controller's machine
+	credential           string
+	keepBroken, noSwitch bool
+	warnings             []string // what the new controller lacks
 }
 
 func (b *bootstrap) run(ctx context.Context, args []string) error {
@@ -144,7 +151,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	p.Done()
 	b.Warn(b.warnings...)
 	if err == nil {
-		b.Note("Controller %q is up; model %q is selected.", params.Name, clouds.DefaultModel)
+		b.Note("Controller %q is up; model %q is selected.", params.Name, params.Model)
 		return nil
 	}
 	if b.keepBroken {
@@ -168,7 +175,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 
 // params returns the parameters of bootstrap from its arguments and flags.
 func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapParams, err error) {
-	p = clouds.BootstrapParams{User: clouds.AdminUser}
+	p = clouds.BootstrapParams{User: clouds.AdminUser, Model: b.model}
 	at := clouds.Default
 	if len(args) > 0 {
 		at = args[0]
@@ -184,6 +191,12 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	}
 	if err := clouds.CheckName(p.Name); err != nil {
 		return p, cli.Usage(err)
+	}
+	if !entity.IsValidModel(b.model) {
+		return p, cli.Usage(entity.InvalidModel(b.model))
+	}
+	if b.model == clouds.ControllerModel {
+		return p, cli.Usagef("cannot call the first model %q: every controller has a model of this name for itself", b.model)
 	}
 	if p.Config, err = models.ModelSettings(b.Session, b.config); err != nil {
 		return p, err
@@ -201,6 +214,12 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	p.CloudConfig = b.cloudConfig
 	if p.Constraints, err = clouds.ParseConstraints(b.constraints); err != nil {
 		return p, err
+	}
+	if p.Machine, err = clouds.ParseConstraints(b.machine); err != nil {
+		return p, err
+	}
+	if p.Cloud != clouds.Default { // there the controller is a process
+		p.Machine = constraints.Merge(p.Constraints, p.Machine)
 	}
 	if p.MongoURL, err = clouds.MongoURL(b.mongoURL); err != nil {
 		return p, err
@@ -269,7 +288,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, p
 	for name, uuid := range made.Models {
 		ctrl.Models[ctrl.Qualify(name)] = uuid
 	}
-	ctrl.Model = ctrl.Qualify(clouds.DefaultModel)
+	ctrl.Model = ctrl.Qualify(params.Model)
 	// Record it before it runs: if this command is killed now, the next one starts the controller.
 	err = st.Update(ctx, func(c *store.Contents) error {
 		if _, ok := c.Controllers[params.Name]; ok {
