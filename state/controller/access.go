@@ -156,9 +156,7 @@ func (c *Controller) grant(ctx context.Context, what string, l ladder, doc model
 	doc.User, doc.Created = userID(user), c.now()
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
-		if entity.IsNotFound(err) && entity.Hint(err) == "" {
-			return entity.WithHint(err, "To add the user: juju add-user %s", user)
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
 		row, err := c.readyRow(doc.Model)

@@ -64,7 +64,9 @@ func (d *userDoc) user() User {
 // userDocOf reads a user who has not been removed.
 func (c *Controller) userDocOf(name string) (userDoc, error) {
 	var doc userDoc
-	if err := c.db.Get(usersC, userID(name), &doc, fmt.Sprintf("user %q", name)); err != nil {
+	if err := c.db.Get(usersC, userID(name), &doc, fmt.Sprintf("user %q", name)); entity.IsNotFound(err) {
+		return doc, entity.WithHint(err, "To list the users: juju users. To add one: juju add-user %s", name)
+	} else if err != nil {
 		return doc, err
 	}
 	if doc.Removed {

@@ -147,7 +147,7 @@ func TestAccessLevels(t *testing.T) {
 	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "read"), entity.Invalid, `"read" controller access not valid`)
 	err := w.ctrl.GrantModel(w.ctx, model, "eve", "read", "")
 	w.refused(err, entity.NotFound, `could not grant model access: user "eve" not found`)
-	if hint := entity.Hint(err); hint != "To add the user: juju add-user eve" {
+	if hint := entity.Hint(err); hint != "To list the users: juju users. To add one: juju add-user eve" {
 		t.Errorf("the hint is %q", hint)
 	}
 	w.refused(w.ctrl.GrantModel(w.ctx, "nope", "bob", "read", ""), entity.NotFound, `model "nope" not found`)
