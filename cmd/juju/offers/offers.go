@@ -17,6 +17,11 @@ type offersAPI interface {
 	Offer(ctx context.Context, url string) (entity.Offer, error)
 }
 
+type listOffersAPI interface {
+	offersAPI
+	cli.ModelsAPI
+}
+
 // fullName returns the URL of an offer of the target model that is given by its name, and other texts as they are.
 func fullName(t cli.Target, text string) string {
 	if entity.IsValidService(text) {
@@ -45,9 +50,12 @@ func OffersCommand(s *cli.Session) *cobra.Command {
 			}
 			ctx := cmd.Context()
 			f.Name = strings.Join(args, "")
-			return cli.WithModelsController(ctx, s, func(t cli.Target, api offersAPI) error {
+			return cli.WithModelsController(ctx, s, func(t cli.Target, api listOffersAPI) error {
 				f.Owner, f.Model, _ = strings.Cut(t.Model, "/")
 				all, err := api.FindOffers(ctx, f)
+				if err == nil && len(all) == 0 { // there may be no such model
+					_, err = s.FindModel(ctx, t, api, t.Model)
+				}
 				if err != nil {
 					return err
 				}
