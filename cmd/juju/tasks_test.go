@@ -55,10 +55,10 @@ func TestShowTask(t *testing.T) {
 	u.sees(0, "id: \"21\"\n"+taskText[len("id: \"2\"\n"):], "")
 	u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "22"})
 	u.types("show-action-output", "2")
-	u.sees(1, "", "ERROR identifier \"2\" matched multiple actions [21 22]\n")
+	u.sees(1, "", "ERROR identifier \"2\" matched multiple actions [21 22]\nGive the whole id of one of them.\n")
 	u.fake.tasks = nil
 	u.types("show-action-output", "2")
-	u.sees(1, "", "ERROR actions for identifier \"2\" not found\nTo list the operations: juju operations\n")
+	u.sees(1, "", "ERROR action \"2\" not found\nTo list the actions and their ids: juju show-action-status\n")
 	u.fake.tasks = []entity.Task{{ID: "2", Status: entity.TaskPending}}
 	u.types("show-task", "2", "--wait=1ms")
 	u.sees(0, "id: \"2\"\nstatus: pending\nunit: \"\"\n", "")

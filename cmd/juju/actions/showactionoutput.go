@@ -45,10 +45,16 @@ func findTask(ctx context.Context, api tasksAPI, prefix string) (string, error) 
 	case slices.Contains(ids, prefix):
 		return prefix, nil
 	case len(ids) == 0:
-		return "", entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
-			"To list the operations: juju operations")
+		return "", noAction(prefix)
 	case len(ids) > 1:
-		return "", entity.Errorf(entity.Invalid, "identifier %q matched multiple actions %v", prefix, ids)
+		return "", entity.WithHint(entity.Errorf(entity.Invalid, "identifier %q matched multiple actions %v", prefix, ids),
+			"Give the whole id of one of them.")
 	}
 	return ids[0], nil
+}
+
+// noAction returns the error if no action has an id that is prefix or begins with it.
+func noAction(prefix string) error {
+	return entity.WithHint(entity.Errorf(entity.NotFound, "action %q not found", prefix),
+		"To list the actions and their ids: juju show-action-status")
 }

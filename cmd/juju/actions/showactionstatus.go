@@ -46,8 +46,7 @@ func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix stri
 		return err
 	}
 	if len(ids) == 0 && prefix != "" {
-		return entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
-			"To list the operations: juju operations")
+		return noAction(prefix)
 	}
 	list := []map[string]any{}
 	for _, id := range ids {
