@@ -327,7 +327,8 @@ func TestDiffBundleUsage(t *testing.T) {
 	u.types("diff-bundle", "a", "b")
 	u.sees(2, "", "ERROR unrecognized args: [\"b\"]\nFor usage: juju help diff-bundle\n")
 	u.types("diff-bundle", "./none")
-	u.sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n")
+	u.sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n"+
+		"Give the path of a YAML file, or of a directory or a zip archive with a bundle.yaml.\n")
 	u.asked()
 }
 

@@ -53,7 +53,8 @@ func TestBundleRefusals(t *testing.T) {
 				"a path that starts with a dot, or a charm in a --repository\n" +
 				"  charm path in application \"web-b\" does not exist: " + dir + "/none\nNothing was changed.\n", 0},
 		{"an overlay that is not there", "applications: {web: {charm: ./web}}", "--overlay nope.yaml", 1,
-			"ERROR cannot read bundle: open nope.yaml: no such file or directory\n", 0},
+			"ERROR cannot read bundle: open nope.yaml: no such file or directory\n" +
+				"Give the path of a YAML file, or of a directory or a zip archive with a bundle.yaml.\n", 0},
 		{"an included file that is not there",
 			"applications: {web: {charm: ./web, options: {title: include-file://nope}}}", "", 1,
 			"ERROR the provided bundle has the following errors:\n  " + file + ":1: applications.web.options.title: " +

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -92,7 +93,11 @@ func (b *bundleFlags) readFile(stdin io.Reader, path string) (bundle.Source, err
 		err = fmt.Errorf("larger than %d bytes", maxBundle)
 	}
 	if err != nil {
-		return src, fmt.Errorf("cannot read bundle: %w", err)
+		err = fmt.Errorf("cannot read bundle: %w", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = entity.WithHint(err, "Give the path of a YAML file, or of a directory or a zip archive with a %s.", bundleFile)
+		}
+		return src, err
 	}
 	src.Text = text
 	return src, nil
