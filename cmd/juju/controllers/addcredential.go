@@ -13,6 +13,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/cloudfiles"
 	"juju/cmd/juju/clouds"
+	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
@@ -296,8 +297,26 @@ func autoload(ctx context.Context, s *cli.Session, of []string) error {
 		}
 	}
 	if added == 0 {
-		return entity.WithHint(entity.Errorf(entity.NotFound, "no credentials of %s found", cmp.Or(strings.Join(of, ", "), "clouds that you have defined")),
-			"lxc must know the cloud's endpoint: lxc remote list. To add a credential from a file: juju add-credential CLOUD -f FILE")
+		return noneFound(st, of)
 	}
 	return nil
+}
+
+// noneFound returns the error if other programs have no credentials of these clouds.
+func noneFound(st *store.Store, of []string) error {
+	if len(of) == 0 {
+		return entity.WithHint(entity.Errorf(entity.NotFound, "no credentials of clouds that you have defined found"),
+			"You have defined none. To define one: juju add-cloud")
+	}
+	hint := "lxc must know the cloud's endpoint: lxc remote list. To add a credential from a file: juju add-credential CLOUD -f FILE"
+	if len(of) == 1 {
+		c, err := clouds.Find(st, of[0])
+		if err != nil {
+			return err
+		}
+		if types, err := clouds.AuthTypes(c); err == nil && slices.Equal(types, []string{entity.AuthEmpty}) {
+			hint = fmt.Sprintf("Cloud %q needs no credential.", of[0])
+		}
+	}
+	return entity.WithHint(entity.Errorf(entity.NotFound, "no credentials of %s found", strings.Join(of, ", ")), "%s", hint)
 }
