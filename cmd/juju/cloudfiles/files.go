@@ -42,7 +42,7 @@ func read[T any](st *store.Store, name string, parse func([]byte) (map[string]T,
 		all, err = parse(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+		return nil, store.Unreadable(path, err)
 	}
 	return all, nil
 }

@@ -191,6 +191,11 @@ const (
 	modelsName      = "models.yaml"
 )
 
+// Unreadable returns the error of a file of the client's data that can't be read, for a reason.
+func Unreadable(path string, why error) error {
+	return entity.WithHint(fmt.Errorf("cannot read %s: %w", path, why), "Correct the file, or restore it from a copy.")
+}
+
 // Read returns the contents of the store, which are empty if it does not exist.
 func (s *Store) Read() (*Contents, error) {
 	if s.dir == "" {
@@ -210,7 +215,7 @@ func (s *Store) Read() (*Contents, error) {
 			err = safeyaml.Unmarshal(text, into, safeyaml.Own)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", filepath.Join(s.dir, name), err)
+			return nil, Unreadable(filepath.Join(s.dir, name), err)
 		}
 	}
 	c := &Contents{Current: controllers.Current, Previous: controllers.Previous, Controllers: map[string]*Controller{}}
