@@ -46,7 +46,8 @@ func keyManagerAddKeys(ctx context.Context, c *Caller, p params.ModifyUserSSHKey
 		return c.Model.Settings().EditSSHKeys(ctx, func(keys []sshkey.Key) ([]sshkey.Key, error) {
 			for _, key := range keys {
 				if key.Fingerprint == added.Fingerprint {
-					return nil, entity.Errorf(entity.AlreadyExists, "duplicate ssh key: %s", added.Fingerprint)
+					return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "duplicate ssh key: %s", added.Fingerprint),
+						"To list the keys: juju ssh-keys")
 				}
 			}
 			return append(keys, added), nil
