@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,12 @@ import (
 	"juju/cmd/juju/commands"
 )
 
-// A lineOf is how a script runs a command: it succeeds, or it fails for another reason than its usage.
+// A lineOf is how a script runs a command: it succeeds, or it fails for another reason than its usage, and the script
+// compares what it says then.
 type lineOf struct{ succeeds, fails bool }
+
+// jujuWord is the word of a line that runs juju, which may be the first of a shell's command.
+var jujuWord = regexp.MustCompile(`^'?(\S*/)?juju$`)
 
 // scriptLines returns how the scripts run juju's commands, by the name or alias that they use.
 func scriptLines(t *testing.T) map[string]lineOf {
@@ -34,19 +39,20 @@ func scriptLines(t *testing.T) map[string]lineOf {
 			t.Fatal(err)
 		}
 		script, _, _ := strings.Cut("\n"+string(text), "\n-- ") // files follow
-		for line := range strings.Lines(script) {
+		all := strings.Split(script, "\n")
+		for i, line := range all {
 			words := strings.Fields(line)
-			juju := slices.Index(words, "juju")
-			if juju < 1 || juju+1 >= len(words) {
+			juju := slices.IndexFunc(words, jujuWord.MatchString)
+			if juju < 1 || juju+1 >= len(words) || strings.Contains(line, "|") {
 				continue
 			}
 			name := words[juju+1]
 			l := lines[name]
-			switch before := strings.Join(words[:juju], " "); before {
+			switch before := strings.TrimSuffix(strings.Join(words[:juju], " "), " sh -c"); before {
 			case "exec", "exits 0":
 				l.succeeds = true
 			case "! exec", "exits 1":
-				l.fails = true
+				l.fails = l.fails || comparesError(all[i+1:])
 			}
 			lines[name] = l
 		}
@@ -54,19 +60,30 @@ func scriptLines(t *testing.T) map[string]lineOf {
 	return lines
 }
 
-// unscripted are the commands that no script runs, or runs to see them fail. There should be fewer.
-var unscripted = struct{ succeeds, fails string }{
-	// autoload-credentials wants lxc's certificate, completion a shell, upgrade-controller other programs; the others are
-	// to come.
-	succeeds: "add-ssh-key autoload-credentials completion import-filesystem retry-provisioning show-action-output " +
-		"show-action-status unset upgrade-controller",
-	// completion, documentation, version, login, logout, whoami and controllers fail by their usage or the network alone;
-	// the others are to come.
-	fails: "add-ssh-key change-user-password clouds completion controllers documentation enable-command find-offers import-ssh-key " +
-		"login logout model-defaults offers revoke version whoami",
+var (
+	comparison = regexp.MustCompile(`^(stderr|stdout|cmp) `)
+	errorText  = regexp.MustCompile(`^stderr .*[a-z]{3}|^cmp stderr `)
+)
+
+// comparesError reports whether the lines that compare what a command has printed, which begin a script's rest, compare
+// some text of its error.
+func comparesError(rest []string) bool {
+	for _, line := range rest {
+		if !comparison.MatchString(strings.TrimPrefix(line, "! ")) {
+			return false
+		}
+		if errorText.MatchString(line) {
+			return true
+		}
+	}
+	return false
 }
 
-// Scripts run each command, and see it fail for another reason than its usage.
+// unscripted are the commands that never exit with 1 for an error: completion fails only by its usage, as it asks nobody
+// and writes no file, and diff exits with 2 for an error.
+const unscripted = "completion diff"
+
+// Scripts run each command, and see it fail for another reason than its usage, with an error whose text they compare.
 func TestScriptsRunEveryCommand(t *testing.T) {
 	t.Parallel()
 	lines := scriptLines(t)
@@ -90,6 +107,6 @@ func TestScriptsRunEveryCommand(t *testing.T) {
 			t.Errorf("no script has these commands %s: %s", what, strings.Join(missing, " "))
 		}
 	}
-	check("succeed", unscripted.succeeds, func(l lineOf) bool { return l.succeeds })
-	check("fail (exits 1)", unscripted.fails, func(l lineOf) bool { return l.fails })
+	check("succeed", "", func(l lineOf) bool { return l.succeeds })
+	check("fail (exits 1, and a stderr line)", unscripted, func(l lineOf) bool { return l.fails })
 }
