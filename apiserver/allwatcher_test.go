@@ -29,8 +29,8 @@ func (r *rawConn) watchesAll() *allWatcher {
 	return &allWatcher{r, id.ID, map[string]map[string]any{}}
 }
 
-// asks sends a request to the watcher, with the id in the given key, and returns the request's number.
-func (a *allWatcher) asks(key string, version int, facade, method string) uint64 {
+// asks sends a request to the watcher, with its id in the given key, and returns the request's number.
+func (a *allWatcher) asks(facade string, version int, method, key string) uint64 {
 	a.Helper()
 	a.rawConn.id++
 	if err := a.ws.WriteJSON(map[string]any{"request-id": a.rawConn.id, "type": facade, "version": version, "request": method,
@@ -43,7 +43,7 @@ func (a *allWatcher) asks(key string, version int, facade, method string) uint64
 // next asks for what has changed, and adds it.
 func (a *allWatcher) next(version int) []params.Delta {
 	a.Helper()
-	a.asks("Id", version, "AllWatcher", "Next")
+	a.asks("AllWatcher", version, "Next", "Id")
 	reply := a.read()
 	if err := reply.Err(); err != nil {
 		a.Fatal(err)
@@ -76,7 +76,7 @@ func (a *allWatcher) next(version int) []params.Delta {
 // waits returns the number of a Next that waits: of two, the server refuses the one that comes second.
 func (a *allWatcher) waits() uint64 {
 	a.Helper()
-	sent := []uint64{a.asks("Id", 3, "AllWatcher", "Next"), a.asks("Id", 3, "AllWatcher", "Next")}
+	sent := []uint64{a.asks("AllWatcher", 3, "Next", "Id"), a.asks("AllWatcher", 3, "Next", "Id")}
 	reply := a.read()
 	if !errors.Is(reply.Err(), entity.Invalid) {
 		a.Fatalf("the second of two: %+v", reply)
@@ -248,14 +248,14 @@ func TestStopAWatchOfEverything(t *testing.T) {
 	w := newWorld(t).populate()
 	a := w.admin().watchesAll()
 	for _, method := range []string{"Next", "Stop"} {
-		a.asks("id", 1, "Watcher", method)
+		a.asks("Watcher", 1, method, "id")
 		if err := a.read().Err(); err == nil || err.Error() != "unknown watcher id" {
 			t.Errorf("Watcher.%s of another facade's watch: %v", method, err)
 		}
 	}
 	a.next(3)
 	waits := a.waits()
-	stop := a.asks("Id", 3, "AllWatcher", "Stop")
+	stop := a.asks("AllWatcher", 3, "Stop", "Id")
 	for range 2 {
 		switch reply := a.read(); reply.RequestID {
 		case waits:
@@ -268,7 +268,7 @@ func TestStopAWatchOfEverything(t *testing.T) {
 			}
 		}
 	}
-	a.asks("id", 3, "AllWatcher", "Next")
+	a.asks("AllWatcher", 3, "Next", "id")
 	if err := a.read().Err(); err == nil || err.Error() != "unknown watcher id" {
 		t.Errorf("Next after Stop: %v", err)
 	}

@@ -2,8 +2,10 @@ package apiserver
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
+	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -58,4 +60,31 @@ func TestCheckAndRepair(t *testing.T) {
 	if _, err := bob.CheckController(t.Context(), false); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("a user without rights checks the controller: %v", err)
 	}
+}
+
+// Each of the four requests answers with a list of findings, which is empty if nothing is damaged, and of which a repair
+// says that they are repaired.
+func TestRequestsOfIntegrity(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	statetest.Damage(t, w.controller, w.st, "mysql")
+	const stray = "deadbeef-0bad-400d-8000-4b1d0d06f00d"
+	statetest.DamageController(t, w.controller, stray)
+	admin, none := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, ""), `{"findings":[]}`
+	said := func(reply params.Response, want string) {
+		t.Helper()
+		w.ok(reply.Err())
+		if got := string(reply.Response); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	controller := `{"findings":[{"where":"modelusers ` + stray + `#admin","what":"its model does not exist: models ` + stray +
+		`","repair":"remove it"%s}]}`
+	said(admin.call("Integrity", 1, "CheckController", nil), fmt.Sprintf(controller, ""))
+	said(admin.call("Integrity", 1, "RepairController", nil), fmt.Sprintf(controller, `,"done":true`))
+	said(admin.call("Integrity", 1, "CheckController", nil), none)
+	model := params.Entity{Tag: params.TagOf(entity.ModelTag(w.st.UUID()))}
+	said(admin.call("Integrity", 1, "RepairModel", model),
+		`{"findings":[{"model":"default","where":"counts s#mysql","what":"it is missing","repair":"write the right counts","done":true}]}`)
+	said(admin.call("Integrity", 1, "CheckModel", model), none)
 }

@@ -122,3 +122,28 @@ func TestMachinesThatARestoredControllerDoesNotKnow(t *testing.T) {
 		t.Errorf("once they are to be removed: %v", kind)
 	}
 }
+
+// Published clients ask whether their model has moved when a login fails, and stop their pings before they leave: no model
+// moves, and a connection goes on.
+func TestRequestsAroundALogin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.raw(w.modelPath())
+	moved := func() {
+		t.Helper()
+		if err := r.call("Admin", 3, "RedirectInfo", nil).Err(); entity.KindOf(err) != entity.NotSupported || err.Error() != "not redirected" {
+			t.Errorf("the model has moved: %v", err)
+		}
+	}
+	moved()
+	if err := r.call("Pinger", 1, "Stop", nil).Err(); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("before the login: %v", err)
+	}
+	r.login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	moved()
+	for _, reply := range []params.Response{r.call("Pinger", 1, "Stop", nil), r.call("Pinger", 1, "Ping", nil)} {
+		if w.ok(reply.Err()); string(reply.Response) != "{}" {
+			t.Errorf("the answer is %s", reply.Response)
+		}
+	}
+}

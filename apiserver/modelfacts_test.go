@@ -70,7 +70,7 @@ func TestWatchActionsProgress(t *testing.T) {
 	a := &allWatcher{rawConn: c, id: started.Results[0].ID}
 	next := func() (lines []string) {
 		t.Helper()
-		a.asks("Id", 1, "StringsWatcher", "Next")
+		a.asks("StringsWatcher", 1, "Next", "Id")
 		var event struct{ Changes []string }
 		w.ok(json.Unmarshal(a.read().Response, &event))
 		for _, text := range event.Changes {
@@ -95,6 +95,6 @@ func TestWatchActionsProgress(t *testing.T) {
 	if !slices.Equal(got, []string{"two", "three"}) {
 		t.Errorf("then it gets %q", got)
 	}
-	a.asks("Id", 1, "StringsWatcher", "Stop")
+	a.asks("StringsWatcher", 1, "Stop", "Id")
 	w.ok(a.read().Err())
 }

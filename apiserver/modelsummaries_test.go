@@ -36,7 +36,7 @@ func (s *summaryWatcher) until(model string, ok func(params.ModelAbstract) bool)
 		if now := s.has[model]; ok(now) {
 			return now
 		}
-		s.asks("Id", 1, "ModelSummaryWatcher", "Next")
+		s.asks("ModelSummaryWatcher", 1, "Next", "Id")
 		reply := s.read()
 		if err := reply.Err(); err != nil {
 			s.Fatal(err)
@@ -117,7 +117,7 @@ func TestWatchModelSummariesOnlyOfWhatOneMayRead(t *testing.T) {
 	s.until("default", func(m params.ModelAbstract) bool { return !isThere(m) })
 	all := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "").watchesModels("WatchAllModelSummaries")
 	all.until("controller", isThere)
-	all.asks("Id", 1, "ModelSummaryWatcher", "Stop")
+	all.asks("ModelSummaryWatcher", 1, "Stop", "Id")
 	if err := all.read().Err(); err != nil {
 		t.Error(err)
 	}

@@ -131,3 +131,23 @@ func TestOfferFilters(t *testing.T) {
 		}
 	}
 }
+
+// Before a bundle grants access to offers, an administrator of the model can ask whether there are the users. Nobody else
+// can try names.
+func TestCheckUsersOfOffers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
+	users := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.UserTag("bob"))},
+		{Tag: params.TagOf(entity.UserTag("nobody"))}, {Tag: params.TagOf(entity.UnitTag("mysql/0"))}}}
+	var said params.ErrorResults
+	w.ok(w.admin().do("ApplicationOffers", 5, "CheckUsers", users, &said))
+	if r := said.Results; len(r) != 3 || r[0].Error != nil || r[1].Error == nil || r[1].Error.Message != `user "nobody" not found` ||
+		r[2].Error == nil {
+		t.Errorf("the users are %+v", r)
+	}
+	if err := w.user("bob", w.modelPath()).call("ApplicationOffers", 5, "CheckUsers", users).Err(); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("bob, who can write, tries names: %v", err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/doc/verify"
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -189,7 +190,7 @@ func TestLimitOfAMembersWatches(t *testing.T) {
 }
 
 // eventually waits until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(verify.Patience)
 	for !ok() {
@@ -333,4 +334,35 @@ func TestWatchStatus(t *testing.T) {
 	}
 	cancel()
 	closes(t, events)
+}
+
+// A client of others watches a model's status, or an operation, by the id of a watcher, which tells once how things are
+// and then of each change.
+func TestRequestsToWatchStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	operation, ids, _, err := w.st.Tasks().Enqueue(ctx, []state.NewTask{{Receiver: "mysql/0", Name: entity.CommandTask,
+		Params: map[string]any{entity.CommandParam: "true", entity.TimeoutParam: 0}}})
+	w.ok(err)
+	r := w.admin()
+	var status, tasks params.WatcherID
+	w.ok(r.do("Status", 1, "WatchStatus", nil, &status))
+	w.ok(r.do("Status", 1, "WatchOperation", params.Entity{Tag: params.TagOf(entity.OperationTag(operation))}, &tasks))
+	for _, id := range []params.WatcherID{status, tasks} {
+		r.send("Watcher", 1, "Next", id.ID, nil)
+		w.ok(r.read().Err())
+	}
+	svc, err := w.st.Service(ctx, "mysql")
+	w.ok(err)
+	changed := r.send("Watcher", 1, "Next", status.ID, nil)
+	w.ok(svc.SetMinUnits(ctx, 1))
+	if reply := r.read(); reply.RequestID != changed || reply.Err() != nil {
+		t.Errorf("the service changes: %+v", reply)
+	}
+	changed = r.send("Watcher", 1, "Next", tasks.ID, nil)
+	w.ok(w.st.Tasks().Cancel(ctx, ids[0]))
+	if reply := r.read(); reply.RequestID != changed || reply.Err() != nil {
+		t.Errorf("the task is cancelled: %+v", reply)
+	}
 }

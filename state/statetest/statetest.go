@@ -90,6 +90,17 @@ func Damage(t testing.TB, c *controller.Controller, model *state.State, service 
 	damage(t, c, model, "counts", func(c *mgo.Collection) error { return c.RemoveId("s#" + service) })
 }
 
+// DamageController damages a controller's own records: it adds a grant for a model that does not exist.
+func DamageController(t testing.TB, c *controller.Controller, model string) {
+	t.Helper()
+	err := ControllerDB(t, StoreOf(c)).With("modelusers", func(c *mgo.Collection) error {
+		return c.Insert(bson.D{{"_id", model + "#admin"}, {"model", model}, {"user", "admin"}, {"access", "read"}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // DamageRelations removes the endpoints of a model's relations.
 func DamageRelations(t testing.TB, c *controller.Controller, model *state.State) {
 	t.Helper()
