@@ -303,11 +303,7 @@ func (w *userWorld) whole() {
 	for _, f := range found {
 		w.Errorf("check finds %s: %s", f.Where, f.What)
 	}
-	for deadline := time.Now().Add(verify.Patience); w.server.budget.Used() > 0; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			w.Fatalf("%d bytes are kept for requests that are over", w.server.budget.Used())
-		}
-	}
+	eventually(w, "memory is kept for requests that are over", func() bool { return w.server.budget.Used() == 0 })
 }
 
 // live sends each method requests with each flaw: first those that remove nothing, and last those that end the world.
