@@ -52,24 +52,16 @@ func sentIn(t *testing.T, pattern string) map[string]bool {
 // TestRecordedRequests replays.
 func recordedBy(t *testing.T) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "requests", "*", "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no requests: %v", err)
-	}
 	by := map[string][]string{}
-	for _, file := range files {
+	for _, file := range recordedFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		client := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for line := range strings.Lines(string(text)) {
-			words := strings.Fields(line)
-			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "#") || len(words) < 4 {
-				continue
-			}
-			facade, _, _ := strings.Cut(words[1], "/") // /id and /Id are how clients spell a watcher
-			if name := facade + "." + words[3]; !slices.Contains(by[name], client) {
+			r, ok := parseRequest(t, line)
+			if name := r.facade + "." + r.method; ok && !slices.Contains(by[name], client) {
 				by[name] = append(by[name], client)
 			}
 		}

@@ -27,11 +27,7 @@ import (
 // type; or the error. -update writes the shapes anew: what an existing client may read must not disappear.
 func TestRecordedRequests(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "requests", "*", "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no requests (%v)", err)
-	}
-	for _, file := range files {
+	for _, file := range recordedFiles(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
@@ -53,6 +49,40 @@ func TestRecordedRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recordedFiles returns the paths of the files of requests.
+func recordedFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "requests", "*", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no requests: %v", err)
+	}
+	return files
+}
+
+// A recordedRequest is a line of such a file.
+type recordedRequest struct {
+	conn, facade string
+	key          string // of the id of the watcher that is called, or ""
+	version      int
+	method, args string
+}
+
+// parseRequest parses a line. It returns false for a comment, or the shape of a reply.
+func parseRequest(t testing.TB, line string) (r recordedRequest, ok bool) {
+	t.Helper()
+	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "#") {
+		return r, false
+	}
+	words := strings.SplitN(strings.TrimSpace(line), " ", 5)
+	if len(words) != 5 {
+		t.Fatalf("cannot parse %q", line)
+	}
+	version, err := strconv.Atoi(words[2])
+	statetest.OK(t, err)
+	facade, key, _ := strings.Cut(words[1], "/")
+	return recordedRequest{words[0], facade, key, version, words[3], words[4]}, true
 }
 
 // recordedCharms are those that the clients deploy.
@@ -109,10 +139,11 @@ func (p *replay) all(text string) string {
 			continue
 		}
 		b.WriteString(line)
-		if strings.HasPrefix(line, "#") {
+		request, ok := parseRequest(p, line)
+		if !ok {
 			continue
 		}
-		reply := p.send(strings.TrimSpace(line))
+		reply := p.send(request)
 		if err := reply.Err(); err != nil {
 			fmt.Fprintf(&b, "  error %v\n", err)
 			continue
@@ -129,20 +160,13 @@ func (p *replay) all(text string) string {
 	return b.String()
 }
 
-func (p *replay) send(line string) params.Response {
-	words := strings.SplitN(line, " ", 5)
-	if len(words) != 5 {
-		p.Fatalf("cannot parse %q", line)
-	}
-	conn := p.conns[words[0]]
-	version, err := strconv.Atoi(words[2])
-	statetest.OK(p, err)
+func (p *replay) send(r recordedRequest) params.Response {
+	conn := p.conns[r.conn]
 	conn.id++
-	facade, key, ofWatcher := strings.Cut(words[1], "/")
-	frame := map[string]any{"request-id": conn.id, "type": facade, "version": version, "request": words[3],
-		"params": json.RawMessage(p.variables.Replace(words[4]))}
-	if ofWatcher {
-		frame[key] = p.watcher
+	frame := map[string]any{"request-id": conn.id, "type": r.facade, "version": r.version, "request": r.method,
+		"params": json.RawMessage(p.variables.Replace(r.args))}
+	if r.key != "" {
+		frame[r.key] = p.watcher
 	}
 	statetest.OK(p, conn.ws.WriteJSON(frame))
 	return conn.read()
