@@ -88,8 +88,18 @@ func access(who facades.Roles) string {
 
 // endpointTable returns the table of what is served beside the API.
 func endpointTable() string {
-	rows := []string{"| GET | /api | a login |", "| GET | /model/UUID/api | a login |", "| GET | /model/UUID/commands | a login |",
-		"| PUT | /model-UUID" + facades.CharmObjectPath + " | write |", "| GET | " + BinariesPath + "SHA256 | all |"}
+	var rows []string
+	for pattern := range (*Server)(nil).otherPaths() {
+		who := "a login"
+		switch {
+		case strings.Contains(pattern, BinariesPath):
+			who = "all"
+		case strings.Contains(pattern, facades.CharmObjectPath):
+			who = access(facades.Writer)
+		}
+		method, path, _ := strings.Cut(strings.NewReplacer("{uuid}", "UUID", "{model}", "model-UUID", "{sha256}", "SHA256").Replace(pattern), " ")
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", method, path, who))
+	}
 	for _, e := range endpoints() {
 		rows = append(rows, fmt.Sprintf("| %s | /model/UUID%s | %s |", e.method, e.path, access(e.who)))
 	}

@@ -49,18 +49,27 @@ type visitor struct {
 	audit func(error) error
 }
 
+// otherPaths returns what serves the paths that are no endpoints, by the patterns of these.
+func (s *Server) otherPaths() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /api":                               s.serveAPI,
+		"GET /model/{uuid}/api":                  s.serveAPI,
+		"GET /model/{uuid}/commands":             s.serveCommands,
+		"PUT /{model}" + facades.CharmObjectPath: s.serveCharmObject,
+		"GET " + BinariesPath + "{sha256}":       s.serveBinaries,
+	}
+}
+
 // mux returns the handler for all paths.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api", s.serveAPI)
-	mux.HandleFunc("GET /model/{uuid}/api", s.serveAPI)
-	mux.HandleFunc("GET /model/{uuid}/commands", s.serveCommands)
+	for pattern, serve := range s.otherPaths() {
+		mux.HandleFunc(pattern, serve)
+	}
 	for _, e := range endpoints() {
 		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
 			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
 	}
-	mux.HandleFunc("PUT /{model}"+facades.CharmObjectPath, s.serveCharmObject)
-	mux.HandleFunc("GET "+BinariesPath+"{sha256}", s.serveBinaries)
 	if s.config.Dashboard != nil {
 		mux.Handle("/", s.config.Dashboard)
 	}
