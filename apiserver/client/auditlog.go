@@ -18,7 +18,7 @@ type AuditQuery struct {
 // be a superuser's, to the controller itself.
 func (c *Conn) AuditLog(ctx context.Context, q AuditQuery) ([]entity.AuditEntry, error) {
 	request := params.AuditQuery{Limit: q.Limit, User: q.User, Model: q.Model, Ago: q.Ago,
-		Since: params.TimeOf(q.Since), Until: params.TimeOf(q.Until)}
+		Since: params.NewTime(q.Since), Until: params.NewTime(q.Until)}
 	var result params.AuditEntries
 	err := c.call(ctx, "AuditLog", 1, "List", request, &result)
 	return result.Entries, err

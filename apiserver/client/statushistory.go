@@ -21,10 +21,7 @@ func (c *Conn) StatusHistory(
 	ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery,
 ) ([]entity.PastStatus, error) {
 	request := params.StatusHistoryRequest{Kind: string(kind), Tag: params.TagOf(of),
-		Filter: params.StatusHistoryFilter{Size: q.Size, Exclude: q.Exclude}}
-	if !q.From.IsZero() {
-		request.Filter.Date = &q.From
-	}
+		Filter: params.StatusHistoryFilter{Size: q.Size, Date: params.NewTime(q.From), Exclude: q.Exclude}}
 	if q.Ago != 0 {
 		request.Filter.Delta = &q.Ago
 	}

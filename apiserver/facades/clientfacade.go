@@ -130,7 +130,7 @@ func statusHistory(ctx context.Context, c *Caller, p params.StatusHistoryRequest
 	}
 	filter := entity.HistoryFilter{Size: f.Size, Exclude: f.Exclude}
 	if f.Date != nil {
-		filter.From = *f.Date
+		filter.From = f.Date.Time
 	}
 	if f.Delta != nil {
 		filter.From = time.Now().Add(-*f.Delta)

@@ -53,13 +53,13 @@ func auditLogList(ctx context.Context, c *Caller, p params.AuditQuery) (params.A
 	}
 	filter := entity.AuditFilter{Limit: p.Limit, User: p.User, Model: p.Model}
 	if p.Since != nil {
-		filter.Since = *p.Since
+		filter.Since = p.Since.Time
 	}
 	if p.Ago > 0 {
 		filter.Since = time.Now().Add(-p.Ago)
 	}
 	if p.Until != nil {
-		filter.Until = *p.Until
+		filter.Until = p.Until.Time
 	}
 	entries, err := c.Controller.AuditLog(ctx, filter)
 	if err == nil {

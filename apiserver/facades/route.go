@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -187,7 +185,6 @@ func unreadable(err error) error {
 func plainJSON(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
-	var noTime *time.ParseError
 	switch {
 	case errors.As(err, &mismatch):
 		where := "it"
@@ -197,8 +194,6 @@ func plainJSON(err error) error {
 		return fmt.Errorf("%s can't be a %s", where, mismatch.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
-	case strings.HasPrefix(err.Error(), "Time.UnmarshalJSON: ") || errors.As(err, &noTime):
-		return errors.New("a time must be a text such as 2013-06-07T08:09:10Z")
 	}
 	return err
 }

@@ -12,9 +12,9 @@ type AuditQuery struct {
 	Limit int           `json:"limit"`
 	User  string        `json:"user,omitempty"`
 	Model string        `json:"model,omitempty"` // a UUID, a name or OWNER/NAME
-	Since *time.Time    `json:"since,omitempty"`
+	Since *Time         `json:"since,omitempty"`
 	Ago   time.Duration `json:"ago,omitempty"` // Since, by the controller's clock
-	Until *time.Time    `json:"until,omitempty"`
+	Until *Time         `json:"until,omitempty"`
 }
 
 // AuditEntries are entries of the audit log, oldest first.

@@ -22,7 +22,7 @@ type StatusHistoryRequest struct {
 // A StatusHistoryFilter selects statuses by number, by date, or by age.
 type StatusHistoryFilter struct {
 	Size    int            `json:"size"`
-	Date    *time.Time     `json:"date"`
+	Date    *Time          `json:"date"`
 	Delta   *time.Duration `json:"delta"` // in nanoseconds
 	Exclude []string       `json:"exclude"`
 }
