@@ -174,12 +174,19 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 }
 
 // ofService returns what has changed in a service.
-func (v *view) ofService(was *view, a, b entity.ServiceStatus) (all []string) {
-	all = slices.Concat(change("life", a.Life, b.Life), change("charm", a.CharmURL, b.CharmURL),
-		change("base", entity.BaseOf(a.Series).Short(), entity.BaseOf(b.Series).Short()), change("exposed", a.Exposed, b.Exposed), ofExposure(a.Endpoints, b.Endpoints), change("min-units", a.MinUnits, b.MinUnits),
-		change("constraints", was.limits[a.Name], v.limits[a.Name]))
-	return slices.Concat(all, set("setting", was.settings[a.Name], v.settings[a.Name]),
-		set("resource", was.files[a.Name], v.files[a.Name]), set("binding", a.Bindings, b.Bindings))
+func (v *view) ofService(was *view, a, b entity.ServiceStatus) []string {
+	return slices.Concat(
+		change("life", a.Life, b.Life),
+		change("charm", a.CharmURL, b.CharmURL),
+		change("base", entity.BaseOf(a.Series).Short(), entity.BaseOf(b.Series).Short()),
+		change("exposed", a.Exposed, b.Exposed),
+		ofExposure(a.Endpoints, b.Endpoints),
+		change("min-units", a.MinUnits, b.MinUnits),
+		change("constraints", was.limits[a.Name], v.limits[a.Name]),
+		set("setting", was.settings[a.Name], v.settings[a.Name]),
+		set("resource", was.files[a.Name], v.files[a.Name]),
+		set("binding", a.Bindings, b.Bindings),
+	)
 }
 
 // ofCharm returns how a unit's charm has changed, unless it is its service's.
