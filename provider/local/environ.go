@@ -43,7 +43,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 	// The series is not checked: the host may have been upgraded since the machine was added.
-	if err := e.PrecheckInstance(ctx,
+	if err := e.hostMeets(ctx,
 		provider.PrecheckParams{Constraints: params.Constraints, Spaces: params.Spaces, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
@@ -227,13 +227,20 @@ func subnets() []entity.Subnet {
 
 // Zones returns none: the host is one zone. It does not check the series, for the reason that start has.
 func (e *environ) Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error) {
-	params.Series = ""
-	return nil, e.PrecheckInstance(ctx, params)
+	return nil, e.hostMeets(ctx, params)
 }
 
 // PrecheckInstance rejects containers, placements, series other than the host's, conflicting
 // constraints, and constraints and spaces that the host does not meet.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
+	if err := e.hostMeets(ctx, params); err != nil {
+		return err
+	}
+	return provider.CheckSeries(params.Series, []string{e.cloud.config.Series}, "this host")
+}
+
+// hostMeets rejects what PrecheckInstance does, but for the series, which a machine keeps when the host is upgraded.
+func (e *environ) hostMeets(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Container != "" {
 		return noContainers()
 	}
@@ -241,9 +248,6 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
 	}
 	if err := provider.CheckSpaces(params.Spaces, subnets(), "this host"); err != nil {
-		return err
-	}
-	if err := provider.CheckSeries(params.Series, []string{e.cloud.config.Series}, "this host"); err != nil {
 		return err
 	}
 	rules, err := e.ConstraintRules(ctx)
