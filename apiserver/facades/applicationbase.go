@@ -20,14 +20,10 @@ func applicationUpdateApplicationBase(ctx context.Context, c *Caller, p params.U
 		if err != nil {
 			return err
 		}
-		text := one.Channel
-		switch {
-		case text == "":
+		if one.Channel == "" {
 			return entity.Errorf(entity.Invalid, "base missing from args")
-		case !strings.Contains(text, "@"):
-			text = entity.BaseOf(svc.Series()).Name + "@" + text
 		}
-		base, err := entity.ParseBase(text)
+		base, err := entity.ParseBase(one.Channel, entity.BaseOf(svc.Series()).Name)
 		if err != nil {
 			return err
 		}

@@ -36,10 +36,18 @@ func BaseOf(series string) Base {
 	return Base{Name: series}
 }
 
-// ParseBase parses a base such as "ubuntu@22.04" or "ubuntu@22.04/stable". The error is Invalid if no series has it.
-func ParseBase(text string) (Base, error) {
+// ParseBase parses a base such as "ubuntu@22.04" or "ubuntu@22.04/stable", or the series of one, such as "jammy". os is
+// the operating system of a text that lacks it, such as "22.04"; "" if it must not. The error is Invalid if no series has
+// the base.
+func ParseBase(text, os string) (Base, error) {
 	name, channel, ok := strings.Cut(text, "@")
-	if !ok {
+	switch base := BaseOf(text); {
+	case ok:
+	case base.Channel != "":
+		return base, nil
+	case os != "":
+		text, name, channel = os+"@"+text, os, text
+	default:
 		return Base{}, WithHint(Errorf(Invalid, "expected base string to contain os and channel separated by '@', got %q", text),
 			"Give a base as in ubuntu@22.04 or debian@12")
 	}

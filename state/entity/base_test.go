@@ -22,13 +22,19 @@ func TestBases(t *testing.T) {
 
 func TestParseBase(t *testing.T) {
 	for text, want := range map[string]string{"ubuntu@22.04": "jammy", "ubuntu@22.04/stable": "jammy", "debian@12": "bookworm",
-		"ubuntu": "", "ubuntu@": "", "ubuntu@99.04": "", "centos@7": "", "ubuntu@22.04/edge": "", "@22.04": ""} {
-		base, err := entity.ParseBase(text)
+		"jammy": "jammy", "22.04": "", "ubuntu": "", "ubuntu@": "", "jammy@22.04": "", "ubuntu@99.04": "", "centos@7": "", "ubuntu@22.04/edge": "", "@22.04": ""} {
+		base, err := entity.ParseBase(text, "")
 		if got := base.Series(); got != want || (err == nil) != (want != "") {
 			t.Errorf("base %q is of series %q (%v), want %q", text, got, err, want)
 		}
 		if err != nil && (entity.KindOf(err) != entity.Invalid || entity.Hint(err) == "") {
 			t.Errorf("base %q: %v (%s)", text, err, entity.Hint(err))
+		}
+	}
+	for text, want := range map[string]string{"22.04": "jammy", "22.04/stable": "jammy", "debian@12": "bookworm", "noble": "noble",
+		"": "", "12": "", "win7": ""} {
+		if base, err := entity.ParseBase(text, "ubuntu"); base.Series() != want || (err == nil) != (want != "") {
+			t.Errorf("base %q on ubuntu is of series %q (%v), want %q", text, base.Series(), err, want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (b baseValue) String() string { return "" }
 func (b baseValue) Type() string   { return "BASE" }
 
 func (b baseValue) Set(text string) error {
-	base, err := entity.ParseBase(text)
+	base, err := entity.ParseBase(text, "")
 	if err == nil {
 		*b.series = base.Series()
 	}

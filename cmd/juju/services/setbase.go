@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ which the cloud has no image, or in a hook.`,
 			if len(args) == 1 {
 				return cli.Usagef("no base specified")
 			}
-			base, err := parseBase(args[1])
+			base, err := entity.ParseBase(args[1], "")
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -46,14 +45,6 @@ which the cloud has no image, or in a hook.`,
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd
-}
-
-// parseBase parses a base, or the series of one.
-func parseBase(text string) (entity.Base, error) {
-	if base := entity.BaseOf(text); !strings.Contains(text, "@") && base.Channel != "" {
-		return base, nil
-	}
-	return entity.ParseBase(text)
 }
 
 type baseAPI interface {
