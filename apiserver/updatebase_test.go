@@ -33,8 +33,8 @@ func TestUpdateApplicationBase(t *testing.T) {
 		{entity.ServiceTag("web"), "ubuntu@24.04/stable", false, "", "noble"},
 		{entity.ServiceTag("web"), "", false, "base missing from args", "noble"},
 		{entity.ServiceTag("web"), "12", false, `unknown base "ubuntu@12"`, "noble"},
-		{entity.ServiceTag("web"), "16.04", false, `cannot set the base of service "web": base "ubuntu@16.04" is not available: ` +
-			`the cloud has ubuntu@22.04, ubuntu@24.04, debian@12`, "noble"},
+		{entity.ServiceTag("web"), "16.04", false, `cannot set the base of service "web": series "xenial" is not available: ` +
+			`the cloud has jammy, noble, bookworm`, "noble"},
 		{entity.ServiceTag("web"), "debian@12", false, `cannot set the base of service "web": base "debian@12" not supported by ` +
 			`charm "web", supported bases are: ubuntu@22.04, ubuntu@24.04, ubuntu@16.04`, "noble"},
 		{entity.ServiceTag("web"), "16.04", true, "", "xenial"},

@@ -3,8 +3,6 @@ package facades
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -28,26 +26,10 @@ func applicationUpdateApplicationBase(ctx context.Context, c *Caller, p params.U
 			return err
 		}
 		if !one.Force {
-			if err := checkBase(ctx, c, base); err != nil {
-				return fmt.Errorf("cannot set the base of service %q: %w", svc.Name(), err)
+			if err := c.checkSeries(ctx, "series", base.Series()); err != nil {
+				return fmt.Errorf("cannot set the base of service %q: %w", svc.Name(), entity.WithHint(err, "To set it anyway: --force"))
 			}
 		}
 		return svc.SetSeries(ctx, base.Series(), one.Force)
 	}), nil
-}
-
-// checkBase rejects a base that the cloud does not have.
-func checkBase(ctx context.Context, c *Caller, base entity.Base) error {
-	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		have, err := cloud.Series(ctx)
-		if err != nil || len(have) == 0 || slices.Contains(have, base.Series()) {
-			return err
-		}
-		var bases []string
-		for _, series := range have {
-			bases = append(bases, entity.BaseOf(series).Short())
-		}
-		return entity.WithHint(entity.Errorf(entity.Invalid, "base %q is not available: the cloud has %s", base.Short(),
-			strings.Join(bases, ", ")), "To set it anyway: --force")
-	})
 }

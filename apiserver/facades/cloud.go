@@ -137,9 +137,7 @@ func (s seriesChoice) lacksUbuntu() bool {
 // the series need not be one of the charm's.
 func (s seriesChoice) choose() (series, warning string, err error) {
 	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
-	lacks := func(what string) error {
-		return entity.Errorf(entity.Invalid, "%s not available: the cloud has %s", what, strings.Join(s.cloud, ", "))
-	}
+	lacks := func(what string) error { return notAvailable(what, s.cloud) }
 	switch {
 	case s.asked != "" && has(s.asked) && s.lacksUbuntu():
 		return s.asked, s.otherSeries(s.asked), nil
@@ -176,6 +174,22 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 			"Change it: juju model-config default-series=%s", s.cloud[0])
 	}
 	return s.cloud[0], "", nil // the user did not choose the controller's default
+}
+
+// notAvailable returns the error of a choice that is none of the cloud's series. what ends in a verb.
+func notAvailable(what string, have []string) error {
+	return entity.Errorf(entity.Invalid, "%s not available: the cloud has %s", what, strings.Join(have, ", "))
+}
+
+// checkSeries rejects a series that the cloud does not have. what says what the series is for.
+func (c *Caller) checkSeries(ctx context.Context, what, series string) error {
+	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		have, err := cloud.Series(ctx)
+		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
+			err = notAvailable(fmt.Sprintf("%s %q is", what, series), have)
+		}
+		return err
+	})
 }
 
 // otherSeries warns that a charm runs on a series that it does not name.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -100,14 +99,7 @@ func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[st
 	if !ok {
 		return config, nil
 	}
-	return config, c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		have, err := cloud.Series(ctx)
-		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
-			err = entity.Errorf(entity.Invalid, "default-series %q is not available: the cloud has %s", series,
-				strings.Join(have, ", "))
-		}
-		return err
-	})
+	return config, c.checkSeries(ctx, modelconfig.DefaultSeries, series)
 }
 
 func modelManagerModelDefaults(
