@@ -26,11 +26,10 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
+		if err := limits.CheckMinUnits(n); err != nil {
+			return err
+		}
 		switch {
-		case n < 0:
-			return entity.Errorf(entity.Invalid, "cannot set a negative minimum number of units")
-		case n > limits.MaxMinUnits:
-			return entity.Errorf(entity.Invalid, "the minimum number of units is at most %d", limits.MaxMinUnits)
 		case s.doc.Subordinate:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "service is a subordinate"),
 				"It has a unit beside each unit of the services that it is related to.")

@@ -25,6 +25,8 @@ func TestAddingManyNeedsForce(t *testing.T) {
 		}
 		u.err.Reset()
 	}
+	u.types("set-min-units", "web", "1001", "--force") // more than the controller takes
+	u.sees(2, "", "ERROR the minimum number of units is at most 1000\nFor usage: juju help set-min-units\n")
 	u.types("set-min-units", "web", "101", "--force")
 	u.asked("SetMinUnits web 101")
 	u.types("add-unit", "web", "-n", "101", "--force")

@@ -6,9 +6,20 @@ import "juju/state/entity"
 // it is forced, because a typo could start thousands of agents.
 const MaxAtOnce = 100
 
-// MaxMinUnits limits the minimum number of units of a service, also if it is forced: the controller adds what is missing
+// maxMinUnits limits the minimum number of units of a service, also if it is forced: the controller adds what is missing
 // until nothing is, so a number that nobody means would fill the disk.
-const MaxMinUnits = 1000
+const maxMinUnits = 1000
+
+// CheckMinUnits returns an Invalid error unless n can be the minimum number of units of a service.
+func CheckMinUnits(n int) error {
+	switch {
+	case n < 0:
+		return entity.Errorf(entity.Invalid, "cannot set a negative minimum number of units")
+	case n > maxMinUnits:
+		return entity.Errorf(entity.Invalid, "the minimum number of units is at most %d", maxMinUnits)
+	}
+	return nil
+}
 
 // CheckAtOnce returns an Invalid error if a request adds more than MaxAtOnce units or machines.
 func CheckAtOnce(what string, n int) error {

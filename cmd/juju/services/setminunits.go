@@ -8,6 +8,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 func SetMinUnitsCommand(s *cli.Session) *cobra.Command {
@@ -30,12 +31,12 @@ keeps the units.`,
 				return cli.Usagef("no number of units specified")
 			}
 			n, err := strconv.Atoi(args[1])
-			switch {
-			case err != nil:
+			if err != nil {
 				return entity.WithHint(cli.Usagef("invalid number of units %q", args[1]),
 					"Specify 0 or a positive whole number: juju set-min-units SERVICE 2")
-			case n < 0:
-				return cli.Usagef("cannot set a negative minimum number of units")
+			}
+			if err := limits.CheckMinUnits(n); err != nil {
+				return cli.Usage(err)
 			}
 			if err := cli.CheckMany("units", n, force); err != nil {
 				return err
