@@ -94,7 +94,7 @@ type Follower struct {
 
 	// Guarded by the feed's mu.
 	kept uint64 // the first event that it still needs
-	lose func() // is called if that event is dropped; or nil
+	lose func() // is called if an event that it has read is dropped; or nil
 }
 
 // add appends events, if somebody follows. It must be called after their changes became visible, and before the locks
@@ -142,7 +142,7 @@ func (f *feed) trim() {
 		f.first++
 	}
 	for fo := range f.followers {
-		if fo.lose != nil && fo.kept < f.first {
+		if fo.lose != nil && fo.kept < min(f.first, fo.next) {
 			fo.lose()
 			fo.lose = nil
 		}
