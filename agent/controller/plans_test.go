@@ -124,7 +124,9 @@ func newForeseer(t *testing.T, seed uint64) *foreseer {
 	conn := p.dial()
 	defer conn.Close()
 	p.ok(conn.ReloadSpaces(p.ctx))
-	p.until("the model to settle", func(m *entity.ModelStatus) bool { return busy(m) == "" && len(everyUnit(m)) == 6 })
+	if wrong := p.untilRight(func(m *entity.ModelStatus) string { return p.unsettled(m, nil) }); wrong != "" {
+		t.Fatal(wrong)
+	}
 	_, p.read = p.took()
 	return p
 }
@@ -209,6 +211,7 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 		}
 		plan, planErr, err = p.perform(act)
 	}
+	p.Logf("round %d: %s (trouble %v)", p.rounds, act.what, p.trouble)
 	p.past = append(p.past[max(0, len(p.past)-4):], fmt.Sprintf("%s (trouble %v)", act.what, p.trouble))
 	what := fmt.Sprintf("round %d: %s", p.rounds, strings.Join(p.past, "; then "))
 	var refused, hints []string
@@ -285,7 +288,7 @@ func (p *foreseer) await(plan *entity.Plan, before facts) (ran []entity.PlannedH
 	want := rowsOf(plan.Changes)
 	until := p.read
 	wrong = p.untilRight(func(m *entity.ModelStatus) string {
-		if wrong := unsettled(m, p.trouble); wrong != "" {
+		if wrong := p.unsettled(m, p.trouble); wrong != "" {
 			return wrong
 		}
 		is, err := p.facts(m)

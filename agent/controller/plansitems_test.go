@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"juju/apiserver/client"
 	"juju/state/entity"
@@ -183,6 +184,9 @@ func (p *foreseer) mendingAct(s scene) plannedAct {
 		service = entity.UnitService(unit)
 	}
 	how := client.Rollout{Batch: p.rand.IntN(2)}
+	if len(p.trouble) > 0 {
+		how.HealthTimeout = time.Hour // a plan expects that units become healthy in time
+	}
 	switch p.rand.IntN(5) {
 	case 0:
 		return plannedAct{what: "resume the upgrade of " + service, do: func(ctx context.Context, c *client.Conn) error {

@@ -1,9 +1,7 @@
 package controller
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -12,38 +10,6 @@ import (
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
-
-// untilRight waits until nothing is wrong with the model, checking it when something has changed. It returns what was wrong when
-// it gave up, or "".
-func (p *foreseer) untilRight(check func(*entity.ModelStatus) string) (wrong string) {
-	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	events, err := p.st.Watches().Status(ctx)
-	p.ok(err)
-	for range events {
-		m, err := p.st.Status(p.ctx)
-		p.ok(err)
-		if wrong = check(m); wrong == "" {
-			break
-		}
-	}
-	return wrong
-}
-
-// unsettled says what still happens, or "", if the hooks of stuck units have failed.
-func unsettled(m *entity.ModelStatus, stuck []string) string {
-	for _, u := range everyUnit(m) {
-		isStuck := u.Workload.Status == entity.StatusError && slices.Contains(stuck, u.Name)
-		if u.Resolved != entity.ResolvedNone || !isStuck && (u.Workload.Status == entity.StatusError || u.Agent.Status != entity.StatusIdle) {
-			return fmt.Sprintf("%s: %s, %v, %v", u.Name, u.Life, u.Agent, u.Workload)
-		}
-	}
-	if len(stuck) == 0 {
-		return busy(m) + starting(m)
-	}
-	return starting(m)
-}
 
 // inError returns the units whose hook has failed.
 func inError(m *entity.ModelStatus) (names []string) {
@@ -90,10 +56,14 @@ func (p *foreseer) makeTrouble() {
 	wrong := p.untilRight(func(m *entity.ModelStatus) string {
 		p.trouble = inError(m)
 		at := slices.IndexFunc(m.Services, func(s entity.ServiceStatus) bool { return s.Name == of.Name })
-		if r := m.Services[at].Rollout; len(p.trouble) == 0 || r != nil && r.Stopped == "" {
+		switch r := m.Services[at].Rollout; {
+		case len(p.trouble) == 0 && r != nil && r.Stopped != "": // on a unit that was only slow
+			p.try(svc.ResumeRollout(p.ctx, 0, 0))
+			return "the upgrade goes on"
+		case len(p.trouble) == 0 || r != nil && r.Stopped == "":
 			return "no hook has failed, or the upgrade has not stopped"
 		}
-		return unsettled(m, p.trouble)
+		return p.unsettled(m, p.trouble)
 	})
 	if wrong != "" {
 		p.Fatalf("round %d: %s: %s", p.rounds, fails, wrong)
@@ -124,7 +94,7 @@ func (p *foreseer) mend() {
 			}
 			return "an upgrade goes on"
 		}
-		return unsettled(m, nil)
+		return p.unsettled(m, nil)
 	})
 	if wrong != "" {
 		p.Fatalf("round %d: %s", p.rounds, wrong)
