@@ -322,6 +322,8 @@ func (r *remote) counterpart(c counterpart) {
 		maps.Copy(members, c.change.Changed)
 		for _, unit := range c.change.Departed {
 			delete(members, unit)
+			// What made it depart may concern this unit too: it must be known first, for example that no more hooks are to run.
+			r.unitStale, r.relationsStale = true, true
 		}
 		rel.Members, rel.Known = members, true
 		if c.change.Application != 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"juju/state/entity"
+	"juju/worker"
 )
 
 // away waits for the controller when a watch is to begin.
@@ -52,4 +53,35 @@ func TestNoWatchBegins(t *testing.T) {
 			t.Errorf("the watch of %s: %v", name, err)
 		}
 	}
+}
+
+// late is a controller whose watch of the unit has events only after all others.
+type late struct{ *controller }
+
+func (l late) WatchUnit(ctx context.Context, unit entity.Tag) (<-chan struct{}, error) {
+	events, err := l.controller.WatchUnit(ctx, unit)
+	if err != nil {
+		return nil, err
+	}
+	first := make(chan struct{}, 1)
+	first <- <-events
+	return first, nil
+}
+
+// What has made another unit depart is known before a hook runs for that, whichever watch is first: with force, none runs.
+func TestWhatMadeAUnitDepartIsKnown(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.API = late{r.c}
+	r.c.relations[1] = newRelation(1, "db", "mysql", map[string]int64{"mysql/0": 1})
+	r.start()
+	r.settle(nil)
+	r.hooks()
+	r.c.change(func() {
+		r.c.relations[1].members = map[string]int64{}
+		r.c.unit.Life, r.c.unit.Strength = entity.Dying, entity.Force
+	})
+	if err := r.end(); !errors.Is(err, worker.ErrTerminateAgent) {
+		t.Error(err)
+	}
+	r.expect()
 }
