@@ -42,9 +42,10 @@ func TestPlansComeTrue(t *testing.T) {
 	t.Logf("JUJU_PLAN_SEED=%d", seed)
 	p := newForeseer(t, seed)
 	for p.rounds = range rounds {
-		// After a failed upgrade hook, about one plan in a hundred is wrong on a busy machine: see doc/unproven.md.
 		if !testing.Short() && p.rand.IntN(5) == 0 {
 			p.makeTrouble()
+		} else if p.rand.IntN(5) == 0 {
+			p.occupy()
 		}
 		p.round(p.act, p.await)
 		p.mend()
@@ -69,10 +70,13 @@ type foreseer struct {
 	planning               bool     // the change is only planned
 	ended                  bool     // the model is destroyed
 	trouble                []string // units whose hook has failed
+	refusal                bool     // the cloud has refused a machine
+	busy                   string   // a unit that runs a command
 	past                   []string // the latest changes
 	next                   int      // the number of the next service or charm
 	journal                string
 	fail                   string // the file with the unit and the name of the hook that fails, as a pattern
+	release                string // the file whose presence ends a unit's task
 	read                   int    // lines
 }
 
@@ -95,7 +99,7 @@ func newForeseer(t *testing.T, seed uint64) *foreseer {
 	p.cloud.SetSubnets(entity.Subnet{CIDR: "10.0.0.0/16", ProviderID: "a", Network: "n"}, entity.Subnet{CIDR: "10.1.0.0/16", ProviderID: "b", Network: "n"},
 		entity.Subnet{CIDR: "10.2.0.0/16", ProviderID: "c", Network: "n"})
 	p.journal = filepath.Join(p.machines, "journal")
-	p.fail = filepath.Join(p.machines, "fail")
+	p.fail, p.release = filepath.Join(p.machines, "fail"), filepath.Join(p.machines, "release")
 	p.ok(os.WriteFile(p.journal, nil, 0o600))
 	p.ok(os.WriteFile(p.fail, nil, 0o600))
 	for _, name := range []string{"site", "store", "log"} {
@@ -211,8 +215,9 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 		}
 		plan, planErr, err = p.perform(act)
 	}
-	p.Logf("round %d: %s (trouble %v)", p.rounds, act.what, p.trouble)
-	p.past = append(p.past[max(0, len(p.past)-4):], fmt.Sprintf("%s (trouble %v)", act.what, p.trouble))
+	did := fmt.Sprintf("%s (trouble %v, refusal %v, busy %q)", act.what, p.trouble, p.refusal, p.busy)
+	p.Logf("round %d: %s", p.rounds, did)
+	p.past = append(p.past[max(0, len(p.past)-4):], did)
 	what := fmt.Sprintf("round %d: %s", p.rounds, strings.Join(p.past, "; then "))
 	var refused, hints []string
 	switch {
@@ -223,6 +228,7 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 	default:
 		refused, hints = plan.Refused, plan.Hints
 	}
+	p.ok(os.WriteFile(p.release, nil, 0o600))
 	if (err != nil) != (len(refused) > 0) || err != nil && err.Error() != strings.Join(refused, "\n") {
 		p.Fatalf("%s: it was planned that %v (%v), but %v", what, refused, planErr, err)
 	}
@@ -236,7 +242,7 @@ func (p *foreseer) round(choose func(*entity.ModelStatus) plannedAct,
 		p.Fatalf("%s: %s", what, wrong)
 	}
 	ran, wrong := await(plan, before)
-	if got, want := ofPlan(ran), ofPlan(plan.Hooks); got != want || wrong != "" {
+	if got, want := ofPlan(sure(plan, ran)), ofPlan(sure(plan, plan.Hooks)); got != want || wrong != "" {
 		p.Fatalf("%s: the hooks were\n%s\nbut the plan was\n%s\nin detail %v\nand %v; %s", what, got, want, ran, plan.Hooks, wrong)
 	}
 	p.hooks += len(ran)
@@ -295,7 +301,7 @@ func (p *foreseer) await(plan *entity.Plan, before facts) (ran []entity.PlannedH
 		if err != nil {
 			return err.Error()
 		}
-		if ran, until = p.took(); len(ran) < len(plan.Hooks) {
+		if ran, until = p.took(); len(sure(plan, ran)) < len(sure(plan, plan.Hooks)) {
 			return "hooks are missing"
 		}
 		return difference(want, is.since(before))

@@ -90,7 +90,7 @@ func (p *foreseer) addUnits(s scene) plannedAct {
 	n := 1 + p.rand.IntN(2)
 	var to []string
 	if p.rand.IntN(3) == 0 {
-		to = []string{s.machine}
+		to = []string{pick(p.rand, []string{s.machine, s.machine, "new"})}
 	}
 	return plannedAct{what: fmt.Sprintf("add %d units to %s on %v", n, s.service, to), do: func(ctx context.Context, c *client.Conn) error {
 		_, _, err := c.AddUnits(ctx, s.service, n, to)
@@ -178,8 +178,12 @@ func (p *foreseer) upgrade(s scene) plannedAct {
 }
 
 func (p *foreseer) destroyMachine(s scene) plannedAct {
-	return plannedAct{what: "destroy machine " + s.machine, do: func(ctx context.Context, c *client.Conn) error {
-		return ended(c.DestroyMachines(ctx, entity.Destruction{}, s.machine))
+	how := entity.Destruction{Strength: s.how.Strength, Timeout: s.how.Timeout}
+	if how.Strength == entity.Lenient { // it is for units and services
+		how.Strength = entity.Plain
+	}
+	return plannedAct{what: fmt.Sprintf("destroy machine %s %+v", s.machine, how), do: func(ctx context.Context, c *client.Conn) error {
+		return ended(c.DestroyMachines(ctx, how, s.machine))
 	}}
 }
 
@@ -193,8 +197,12 @@ func (p *foreseer) machineAct(s scene) plannedAct {
 			return each(errs, err)
 		}}
 	}
-	return plannedAct{what: "add a machine", do: func(ctx context.Context, c *client.Conn) error {
-		_, _, err := c.AddMachine(ctx, client.MachineArgs{})
+	args := client.MachineArgs{Series: pick(p.rand, []string{"", "noble"})}
+	if p.rand.IntN(2) == 0 {
+		args.Constraints = p.mem()
+	}
+	return plannedAct{what: fmt.Sprintf("add a machine %+v", args), do: func(ctx context.Context, c *client.Conn) error {
+		_, _, err := c.AddMachine(ctx, args)
 		return err
 	}}
 }
@@ -245,9 +253,9 @@ func (p *foreseer) deployment(s scene) client.DeployArgs {
 		args.Units = 0
 		return args
 	}
-	switch p.rand.IntN(6) {
+	switch p.rand.IntN(5) {
 	case 0:
-		args.Placement = []string{pick(p.rand, []string{s.machine, "999"})}
+		args.Placement = []string{pick(p.rand, []string{s.machine, s.machine, "new", "999"})}
 	case 1:
 		args.Constraints = p.mem()
 	case 2:
@@ -270,14 +278,14 @@ func (p *foreseer) deploy(s scene) plannedAct {
 	}}
 }
 
-// severalAct returns several changes that are planned together, as those of a bundle: later ones name the machine that the
-// first one adds.
+// severalAct returns several changes that are planned together, as apply makes those of a bundle: later ones name the machine
+// that the first one adds.
 func (p *foreseer) severalAct(s scene) plannedAct {
 	p.Helper()
 	args := p.deployment(s)
 	args.Placement = nil
 	ends, n := pick(p.rand, foreseenRelations), pick(p.rand, []string{"1", "2", "2", "x"})
-	return plannedAct{several: true, what: fmt.Sprintf("add a machine, deploy %+v on it, relate %v, set n of %s to %s", args, ends, s.service, n),
+	return plannedAct{several: true, what: fmt.Sprintf("add a machine, deploy %+v on it, expose that, relate %v, set n of %s to %s", args, ends, s.service, n),
 		do: func(ctx context.Context, c *client.Conn) error {
 			machine, _, err := c.AddMachine(ctx, client.MachineArgs{})
 			if p.planning {
@@ -290,6 +298,7 @@ func (p *foreseer) severalAct(s scene) plannedAct {
 			}
 			for _, change := range []func() error{
 				func() error { _, err := c.Deploy(ctx, args); return err },
+				func() error { _, err := c.Expose(ctx, args.Service, nil); return err },
 				func() error { _, err := c.AddRelation(ctx, ends...); return err },
 				func() error { return c.SetServiceConfig(ctx, s.service, map[string]string{"n": n}, "") },
 			} {

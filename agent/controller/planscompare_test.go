@@ -11,12 +11,32 @@ import (
 
 // starting names a machine whose agent has not started yet, or "": until then the model changes without anyone's doing.
 func starting(m *entity.ModelStatus) string {
+	refused := refusedMachines(m)
 	for _, one := range m.AllMachines() {
-		if one.Status.Status != entity.StatusStarted {
+		if one.Status.Status != entity.StatusStarted && !slices.Contains(refused, one.ID) {
 			return fmt.Sprintf("machine %s is starting: %v", one.ID, one.Status)
 		}
 	}
 	return ""
+}
+
+// refusedMachines returns the machines that the cloud has refused to start: nobody tries again until a user asks for it.
+func refusedMachines(m *entity.ModelStatus) (ids []string) {
+	for _, one := range m.AllMachines() {
+		if one.InstanceID == "" && one.Life == entity.Alive && one.Status.Status == entity.StatusError {
+			ids = append(ids, one.ID)
+		}
+	}
+	return ids
+}
+
+// sure returns hooks without those of the leader, where the plan says that it does not foresee who leads.
+func sure(plan *entity.Plan, hooks []entity.PlannedHook) []entity.PlannedHook {
+	return slices.DeleteFunc(slices.Clone(hooks), func(h entity.PlannedHook) bool {
+		unknown := "service " + entity.UnitService(h.Unit) + ": which unit leads"
+		return (h.Hook == "leader-elected" || h.Hook == "leader-settings-changed") &&
+			slices.ContainsFunc(plan.Waits, func(s string) bool { return strings.HasPrefix(s, unknown) })
+	})
 }
 
 // ofPlan writes hooks in a form that is the same for all orders in which they may come: what concerns one other unit is in

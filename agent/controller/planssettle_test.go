@@ -42,19 +42,28 @@ func (p *foreseer) untilRight(check func(*entity.ModelStatus) string) (wrong str
 }
 
 // unsettled says what still happens, or "", if the hooks of stuck units have failed.
-func (p *foreseer) unsettled(m *entity.ModelStatus, stuck []string) string {
+func (p *foreseer) unsettled(m *entity.ModelStatus, stuck []string) (wrong string) {
 	p.Helper()
+	refused := refusedMachines(m)
+	var agents []entity.UnitStatus
 	for _, u := range everyUnit(m) {
+		if slices.Contains(refused, u.Machine) {
+			continue
+		}
+		agents = append(agents, u)
 		isStuck := u.Workload.Status == entity.StatusError && slices.Contains(stuck, u.Name)
-		if u.Resolved != entity.ResolvedNone || !isStuck && (u.Workload.Status == entity.StatusError || u.Agent.Status != entity.StatusIdle) {
+		if u.Resolved != entity.ResolvedNone || len(stuck) == 0 && u.Life != entity.Alive ||
+			!isStuck && (u.Workload.Status == entity.StatusError || u.Agent.Status != entity.StatusIdle) {
 			return fmt.Sprintf("%s: %s, %v, %v", u.Name, u.Life, u.Agent, u.Workload)
 		}
 	}
-	wrong := starting(m)
-	if len(stuck) == 0 {
-		wrong = busy(m) + wrong
+	for _, r := range m.Relations {
+		if len(stuck) == 0 && r.Life != entity.Alive {
+			return r.Key + " is " + r.Life.String()
+		}
 	}
-	for _, u := range everyUnit(m) {
+	wrong = starting(m)
+	for _, u := range agents {
 		if wrong == "" {
 			wrong = p.pending(u, len(stuck) > 0)
 		}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"juju/apiserver/client"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -22,7 +24,8 @@ func inError(m *entity.ModelStatus) (names []string) {
 	return names
 }
 
-// makeTrouble has a hook of a unit fail: of an old one or of a new one, or in an upgrade in batches, which stops.
+// makeTrouble has a hook of a unit fail: of an old one or of a new one, or in an upgrade in batches, which stops. Or the cloud
+// refuses to start the machine of a new unit.
 func (p *foreseer) makeTrouble() {
 	p.Helper()
 	m, err := p.st.Status(p.ctx)
@@ -35,6 +38,10 @@ func (p *foreseer) makeTrouble() {
 	svc, err := p.st.Service(p.ctx, of.Name)
 	p.ok(err)
 	p.ok(p.st.Settings().SetConfig(p.ctx, map[string]string{modelconfig.RetryHooks: "false"}, nil))
+	if p.rand.IntN(5) == 0 {
+		p.refuseMachine(svc)
+		return
+	}
 	unit, kind := pick(p.rand, of.Units).Name, p.rand.IntN(5)
 	fails := unit + " " + []string{"config-changed", "upgrade-charm", "upgrade-charm", "install", "start"}[kind]
 	if kind > 2 {
@@ -72,14 +79,68 @@ func (p *foreseer) makeTrouble() {
 	_, p.read = p.took()
 }
 
-// mend ends the trouble: its hooks run again, and upgrades go on.
-func (p *foreseer) mend() {
+// occupy has a unit run a command that ends when the change has been made.
+func (p *foreseer) occupy() {
 	p.Helper()
-	if len(p.trouble) == 0 {
+	m, err := p.st.Status(p.ctx)
+	p.ok(err)
+	unit := pick(p.rand, namesOf(everyUnit(m), func(u entity.UnitStatus) string { return u.Name }))
+	if unit == "" {
 		return
 	}
-	p.trouble = nil
+	p.ok(os.RemoveAll(p.release))
+	conn := p.dial()
+	defer conn.Close()
+	_, tasks, err := conn.RunCommand(p.ctx, client.RunArgs{Command: "until [ -e " + p.release + " ]; do sleep 0.05; done", Units: []string{unit}})
+	p.ok(err)
+	p.ok(tasks[0].Err)
+	p.busy = unit
+	if wrong := p.untilRight(func(m *entity.ModelStatus) string {
+		for _, u := range everyUnit(m) {
+			if u.Name == unit && strings.HasPrefix(u.Agent.Message, "running ") {
+				return ""
+			}
+		}
+		return "the command does not run"
+	}); wrong != "" {
+		p.Fatalf("round %d: %s", p.rounds, wrong)
+	}
+}
+
+// refuseMachine adds a unit whose agent never begins.
+func (p *foreseer) refuseMachine(svc *state.Service) {
+	p.Helper()
+	p.cloud.Fail("StartInstance", 1, errors.New("no"))
+	_, err := svc.AddUnits(p.ctx, 1, []string{"new"})
+	p.ok(err)
+	p.refusal = true
 	wrong := p.untilRight(func(m *entity.ModelStatus) string {
+		if len(refusedMachines(m)) == 0 {
+			return "the cloud has refused no machine"
+		}
+		return p.unsettled(m, nil)
+	})
+	if wrong != "" {
+		p.Fatalf("round %d: %s", p.rounds, wrong)
+	}
+	_, p.read = p.took()
+}
+
+// mend ends the trouble: its hooks run again, machines start, and upgrades go on.
+func (p *foreseer) mend() {
+	p.Helper()
+	p.busy = ""
+	if len(p.trouble) == 0 && !p.refusal {
+		return
+	}
+	p.trouble, p.refusal = nil, false
+	wrong := p.untilRight(func(m *entity.ModelStatus) string {
+		for _, id := range refusedMachines(m) {
+			if one, err := p.st.Machine(p.ctx, id); err == nil {
+				p.try(one.RetryProvisioning(p.ctx, nil))
+			}
+			return "a machine starts"
+		}
 		for _, name := range inError(m) {
 			if u, err := p.st.Unit(p.ctx, name); err == nil {
 				p.try(u.Resolve(p.ctx, true))

@@ -58,7 +58,7 @@ func (s *Stage) Plan(ctx context.Context, model string, lost func(unit string) b
 	ctx, cancel := context.WithTimeoutCause(apart{ctx}, patience, tooLong)
 	defer cancel()
 	r := &rehearsal{Stage: s, isLost: lost, lost: map[string]bool{}, units: map[string]*unit{}, leaders: map[string]string{},
-		kept: map[string]bool{}}
+		kept: map[string]bool{}, contested: map[string]bool{}}
 	if r.real, err = s.Controller.Model(ctx, model); err != nil {
 		return plan, err
 	}
@@ -136,6 +136,8 @@ type rehearsal struct {
 	isLost  func(unit string) bool
 	lost    map[string]bool // units
 	kept    map[string]bool // storage that is removed without its data
+	// contested are the services that lose their leader, and of which some units are stuck.
+	contested map[string]bool
 }
 
 // A counter counts transactions. While there are none, what was read is true.

@@ -430,3 +430,30 @@ func TestAPlanHasABoundOfHooks(t *testing.T) {
 		t.Errorf("it is %v", err)
 	}
 }
+
+// Who leads next is chance. A plan has one that can run hooks lead, and says so if a unit in error might.
+func TestAPlanSaysThatAUnitInErrorMayLead(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	leader, err := h.st.Unit(h.ctx, "web/0")
+	h.ok(err)
+	_, err = leader.ClaimLeadership(h.ctx, time.Minute)
+	h.ok(err)
+	failed, err := h.st.Unit(h.ctx, "web/1")
+	h.ok(err)
+	h.ok(failed.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "config-changed"`,
+		Data: map[string]any{"hook": "config-changed"}}))
+	plan, err := h.plan(func(ctx context.Context, st *state.State) error {
+		u, err := st.Unit(ctx, "web/0")
+		return errors.Join(err, u.Destroy(ctx, entity.Destruction{}))
+	})
+	h.ok(err)
+	if got := text(plan.Hooks); !strings.Contains(got, "web/2 leader-elected") {
+		t.Errorf("the hooks are %s", got)
+	}
+	if got := fmt.Sprint(plan.Waits); got != "[service web: which unit leads it next is not foreseen; one in error runs leader-elected only "+
+		"once that is resolved]" {
+		t.Errorf("waits: %s", got)
+	}
+}

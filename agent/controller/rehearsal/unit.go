@@ -140,10 +140,22 @@ func (u *unit) members(ctx context.Context, rel *resolver.Relation) error {
 	return nil
 }
 
-// lead claims the leadership of the unit's service, if that is vacant.
+// isStuck reports whether the unit waits for the resolution of a failed hook or upgrade.
+func (u *unit) isStuck() bool { return u.executor != nil && u.executor.State().Failed() != nil }
+
+// lead claims the leadership of the unit's service, if that is vacant. One that is stuck leaves it to others, which run hooks
+// for it: who is first is chance.
 func (u *unit) lead(ctx context.Context, handle *state.Unit) error {
 	if u.remote.Unit.Life != entity.Alive || u.remote.EpochKnown && (u.remote.Epoch != 0 || u.leads(u.remote.Unit.Service)) {
 		return nil
+	}
+	for _, other := range u.units {
+		if u.remote.EpochKnown && other.remote.Unit.Service == u.remote.Unit.Service && other.remote.Unit.Life == entity.Alive &&
+			other.isStuck() != u.isStuck() {
+			if u.contested[u.remote.Unit.Service] = true; u.isStuck() {
+				return nil
+			}
+		}
 	}
 	epoch, err := handle.ClaimLeadership(ctx, leadership.Term)
 	if err != nil && !errors.Is(err, entity.LeadershipRefused) {

@@ -298,6 +298,12 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 			all = append(all, fmt.Sprintf("unit %s runs no hooks: its agent is lost", name))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.contested)) {
+		if _, there := v.services[name]; there {
+			all = append(all, fmt.Sprintf("service %s: which unit leads it next is not foreseen; one in error runs leader-elected only "+
+				"once that is resolved", name))
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(v.relations)) {
 		if before, there := was.relations[key]; there && before.Life == v.relations[key].Life {
 			continue
