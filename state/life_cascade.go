@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -45,6 +46,8 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		}
 	}
 	slices.Reverse(all) // containers before their hosts
+	// Subordinates before their principals: otherwise they see that they are orphans, and destroy themselves without force.
+	slices.SortStableFunc(all, func(a, b living) int { return cmp.Compare(turnOf(a), turnOf(b)) })
 	return forEach(ctx, all, func(s living) error {
 		if d.strength == entity.Plain && s.life().Life != entity.Alive {
 			return nil
@@ -56,6 +59,14 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		}
 		return err
 	})
+}
+
+// turnOf returns when a source is destroyed: those with lower numbers are first.
+func turnOf(e living) int {
+	if s, ok := e.(*Service); ok && s.doc.Subordinate {
+		return 0
+	}
+	return 1
 }
 
 // forEach calls f for each element, even after an error, and returns the first error. It stops only when ctx ends.

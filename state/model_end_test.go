@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -283,5 +284,24 @@ func TestARemovedModelLeavesFilesystems(t *testing.T) {
 		if left := resume(nowhere); len(left) > 0 {
 			t.Errorf("release %v: left is %q", release, left)
 		}
+	}
+}
+
+// With the model, subordinates are destroyed before their principals. Otherwise they would see that they are orphans before they
+// are destroyed with force, and end with their hooks.
+func TestSubordinatesAreDestroyedFirst(t *testing.T) {
+	w := newWorld(t)
+	w.addSubordinate()
+	writes := statetest.WatchWrites(t, w.store)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Minute}))
+	w.clean()
+	var turns []string
+	for _, line := range writes.Read() {
+		if words := strings.Fields(line); words[0] == "update" && words[2] == "services" && !slices.Contains(turns, words[3]) {
+			turns = append(turns, words[3])
+		}
+	}
+	if got := strings.Join(turns, " "); got != "logging mysql" {
+		t.Errorf("the services are destroyed in the order %s", got)
 	}
 }
