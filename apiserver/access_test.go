@@ -136,6 +136,7 @@ var mayCall = map[string]string{
 	"ModelConfig.ModelSet":                    "admin",
 	"ModelConfig.ModelUnset":                  "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
+	"Payloads.List":                           "admin",
 	"Plans.DryRun":                            "admin",
 	"Plans.IfUnchanged":                       "admin",
 	"Resources.AddPendingResources":           "admin",

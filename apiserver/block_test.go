@@ -113,6 +113,7 @@ var forUsers = map[string]string{
 	"ModelConfig.ModelSet":                    "write change",
 	"ModelConfig.ModelUnset":                  "write change",
 	"ModelConfig.SetModelConstraints":         "write change",
+	"Payloads.List":                           "read -",
 	"Plans.DryRun":                            "write -",
 	"Plans.IfUnchanged":                       "write named",
 	"Resources.AddPendingResources":           "write change",

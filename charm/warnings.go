@@ -54,8 +54,6 @@ var gaps = []gap{
 	{metaFile, "resource of type oci-image", images, "it is for Kubernetes: the units get none", false},
 	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },
 		"Kubernetes is not supported", true},
-	{metaFile, "payload", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Payloads)) },
-		"payloads are not supported yet", false},
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "users are not asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},

@@ -30,6 +30,7 @@ type fakeBackend struct {
 	term      int64 // by which the leader leads
 	shared    entity.LeaderSettings
 	kept      entity.CharmState
+	payloads  []entity.Payload
 	resources map[string]string // the files that were uploaded; "" for one that was not
 	trusted   bool
 	damaged   bool   // other files arrive
@@ -66,6 +67,7 @@ func newBackend() *fakeBackend {
 		resources: map[string]string{"site": "hello", "logo": ""},
 		shared:    entity.LeaderSettings{"primary": "10.0.0.7", "token": "two words"},
 		kept:      entity.CharmState{"schema": "3", "#notices#": "- [a, b]\n"},
+		payloads:  []entity.Payload{{Class: "monitor", Type: "docker", ID: "0fcgaba", Status: "running"}},
 		ofService: entity.Status{Status: entity.StatusBlocked, Message: "no database"},
 	}
 }
@@ -203,6 +205,15 @@ func (b *fakeBackend) CharmState(ctx context.Context, unit entity.Tag) (entity.C
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.kept), nil
+}
+
+func (b *fakeBackend) Payloads(ctx context.Context, unit entity.Tag) ([]entity.Payload, error) {
+	if err := b.enter(unit, "Payloads"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.payloads), nil
 }
 
 func (b *fakeBackend) Resource(ctx context.Context, unit entity.Tag, name string) (entity.Resource, error) {
@@ -389,6 +400,6 @@ description: d
 requires: {db: mysql}
 peers: {loadbalancer: lb}
 extra-bindings: {admin: }
-payloads: {monitor: {type: docker}}
+payloads: {monitor: {type: docker}, worker: {type: kvm}}
 storage: {data: {type: filesystem}, cache: {type: filesystem, multiple: {range: 0+}}}
 `

@@ -55,6 +55,9 @@ type Backend interface {
 	// CharmState returns what the charm keeps in the controller for the unit.
 	CharmState(ctx context.Context, unit entity.Tag) (entity.CharmState, error)
 
+	// Payloads returns what the unit's charm says that it runs.
+	Payloads(ctx context.Context, unit entity.Tag) ([]entity.Payload, error)
+
 	// LeaderSettings returns what the leader of the unit's service has set.
 	LeaderSettings(ctx context.Context, unit entity.Tag) (entity.LeaderSettings, error)
 	// SetLeaderSettings changes that, at once; "" deletes a key. Like SetServiceStatus it is
@@ -132,6 +135,7 @@ type Context struct {
 	epoch    int64                             // of the claim by which settings of the service were first written
 	ports    portBuffer
 	kept     stateBuffer
+	payloads payloadBuffer
 	goal     *entity.GoalState
 	meta     *charm.Meta
 	failure  string // the message of juju-fail, or action-fail
@@ -233,6 +237,7 @@ func (c *Context) Changes() entity.HookChanges {
 	var changes entity.HookChanges
 	c.ports.addTo(&changes)
 	c.kept.addTo(&changes)
+	c.payloads.addTo(&changes)
 	c.storageChanges(&changes)
 	for key, settings := range c.writes {
 		to := &changes.Relations

@@ -281,6 +281,8 @@ var damages = []damage{
 		stays:   true},
 	{collection: "resources", id: "u#gone/0", insert: bson.M{},
 		finding: "resources u#gone/0: its owner does not exist: units gone/0"},
+	{collection: "payloads", id: "u#gone/0", insert: bson.M{"payloads": []bson.M{}},
+		finding: "payloads u#gone/0: its owner does not exist: units gone/0"},
 	{collection: "uploads", id: "x", insert: bson.M{"sha256": "0", "stored": true},
 		finding: "uploads x: its file does not exist (SHA-256 0)"},
 	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"},

@@ -122,6 +122,12 @@ func keepsState(*scene) entity.HookChanges {
 	return entity.HookChanges{CharmState: entity.CharmState{"schema": "3"}, DropState: []string{"old"}}
 }
 
+// runs is a hook that registers a payload and drops another.
+func runs(*scene) entity.HookChanges {
+	return entity.HookChanges{Payloads: []entity.Payload{{Class: "web", Type: "docker", ID: "w2", Status: "starting"}},
+		DropPayloads: []string{"old"}}
+}
+
 func reports(s *scene, u *state.Unit) error {
 	return u.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})
 }
@@ -241,6 +247,11 @@ var unitMutators = []mutator{
 	onUnit("CommitHook", "charm state", "mysql/0", commits(keepsState)),
 	onUnit("CommitHook", "charm state again", "mysql/0", commits(keepsState), func(s *scene) {
 		s.ok(s.unit("mysql/0").CommitHook(s.ctx, entity.HookChanges{CharmState: entity.CharmState{"old": "1"}}))
+	}),
+	onUnit("CommitHook", "payloads", "mysql/0", commits(runs)),
+	onUnit("CommitHook", "payloads again", "mysql/0", commits(runs), func(s *scene) {
+		s.ok(s.unit("mysql/0").CommitHook(s.ctx, entity.HookChanges{Payloads: []entity.Payload{
+			{Class: "web", Type: "docker", ID: "w", Status: "running"}, {Class: "old", Type: "kvm", ID: "o", Status: "running"}}}))
 	}),
 	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
 	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),

@@ -255,13 +255,14 @@ func (s *sim) resolve(u *simulationtest.Unit) *simAction {
 		func() simulationtest.Answer { return s.model.Resolve(u) }, entity.Invalid)
 }
 
-// openPort is a hook that succeeds: it opens a port, keeps it in the charm's state, and sets
-// something in a relation.
+// openPort is a hook that succeeds: it opens a port, keeps it in the charm's state, registers a
+// payload, and sets something in a relation.
 func (s *sim) openPort(u *simulationtest.Unit) *simAction {
 	s.ports++
 	port := 1 + s.ports%60000
 	changes := entity.HookChanges{OpenPorts: []entity.PortRange{{From: port, To: port, Protocol: "tcp"}}}
 	changes.CharmState = entity.CharmState{"port": fmt.Sprint(port)}
+	changes.Payloads = []entity.Payload{{Class: "web", Type: "docker", ID: fmt.Sprint(port), Status: "running"}}
 	for r := range u.Scopes {
 		changes.Relations = map[int]map[string]string{r.ID: {"port": fmt.Sprint(port)}}
 	}

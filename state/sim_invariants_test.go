@@ -231,6 +231,7 @@ func (c *checker) units() {
 		key := "u#" + id
 		c.may("statuses", key, key+"#workload")
 		c.may("settings", key+"#state")
+		c.may("payloads", key)
 		c.may("constraints", key)
 		c.may("credentials", entity.UnitTag(id).String())
 		c.forced(key, u)

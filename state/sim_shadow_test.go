@@ -93,7 +93,7 @@ func (d *simDoc) storage() string {
 var simCollections = []string{"machines", "units", "services", "remotes", "offers", "relations", "endpoints", "scopes", "deployments",
 	"settings",
 	"storage", "attachments", "operations", "tasks", "constraints", "counts",
-	"statuses", "ports", "credentials", "cleanups", "leftovers"}
+	"statuses", "ports", "payloads", "credentials", "cleanups", "leftovers"}
 
 // A shadow is a copy of a model's database. After each step it reads only the
 // documents that the step's operations named.

@@ -58,6 +58,9 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if err := u.charmStateOps(o, changes.CharmState, changes.DropState); err != nil {
 			return err
 		}
+		if err := u.payloadOps(o, changes.Payloads, changes.DropPayloads); err != nil {
+			return err
+		}
 		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
 			g, err := u.granting(ctx, o, numbers, born)
 			if err != nil {

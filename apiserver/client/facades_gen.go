@@ -706,6 +706,15 @@ func (f UniterFacade) OpenedPorts(ctx context.Context, tag entity.Tag) (map[stri
 	return reply.Ports, err
 }
 
+// Payloads calls state.Unit.Payloads.
+func (f UniterFacade) Payloads(ctx context.Context, tag entity.Tag) ([]entity.Payload, error) {
+	var reply struct {
+		Payloads []entity.Payload `json:"payloads"`
+	}
+	err := call(ctx, f, "Uniter", "Payloads", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Payloads, err
+}
+
 // RelationSettings calls state.Unit.RelationSettings.
 func (f UniterFacade) RelationSettings(
 	ctx context.Context, tag entity.Tag, relation int, remote string,

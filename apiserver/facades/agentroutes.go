@@ -150,6 +150,7 @@ func agentFacades() []agentFacade {
 			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},
 			{"ModelConfig", self, calls((*Caller).agentModelConfig, "tag").asWatched().returns("config")},
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
+			{"Payloads", self, calls((*state.Unit).Payloads).returns("payloads")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
 			{"Relations", self, calls((*state.Unit).Relations).asWatched().returns("relations")},
 			{"RequestReboot", self, calls((*state.Unit).RequestReboot, "boot")},

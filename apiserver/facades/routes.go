@@ -64,6 +64,7 @@ func userRoutes() []Route {
 		{"Client", 7, "StatusHistory", AtModel, Reader, Reads, nil, Do(clientStatusHistory)},
 		{"Client", 7, "WatchAll", AtModel, Reader, Reads, nil, Watch(clientWatchAll)},
 		{"Explain", 1, "Explain", AtModel, Reader, Reads, nil, Do(explain)},
+		{"Payloads", 1, "List", AtModel, Reader, Reads, nil, Do(payloadsList)},
 		{"Plans", 1, "DryRun", AtModel, Writer, Reads, nil, Do(plansDryRun)},
 		{"Plans", 1, "IfUnchanged", AtModel, Writer, Named, nil, Do(plansIfUnchanged)},
 		{"Resources", 3, "AddPendingResources", AtModel, Writer, Changes, nil, Do(resourcesAddPending)},

@@ -41,6 +41,7 @@ var readers = map[string][]string{
 	"KeyManager":        {"ListKeys"},
 	"MetricsDebug":      {"GetMetrics"},
 	"ModelConfig":       {"GetModelConstraints", "ModelGet", "Sequences"},
+	"Payloads":          {"List"},
 	"Plans":             {"DryRun"},
 	"Resources":         {"ListPendingResources", "ListResources"},
 	"SSHClient":         {"AllAddresses", "PrivateAddress", "Proxy", "PublicAddress", "PublicKeys"},

@@ -106,6 +106,8 @@ func TestCommandCalls(t *testing.T) {
 		{line: "trust web --remove", asked: []string{`SetServiceConfig web map[trust:false] ""`}},
 		{line: "set-min-units web 3", asked: []string{"SetMinUnits web 3"}},
 		{line: "set-min-units web 0", asked: []string{"SetMinUnits web 0"}},
+		{line: "payloads", asked: []string{"Payloads []"}, stderr: "No payloads to display.\n"},
+		{line: "list-payloads web/0 docker --format json", asked: []string{"Payloads [web/0 docker]"}},
 		{line: "add-storage web/0 data=rootfs,2G,3 cache", asked: []string{"AddStorage web/0 cache ,0M,1",
 			"AddStorage web/0 data rootfs,2048M,3"}, stderr: "added storage cache/0 to web/0\nadded storage data/0 to web/0\n"},
 		{line: "attach-storage web/0 data/0 cache/1", asked: []string{"AttachStorage web/0 [data/0 cache/1]"}, stderr: "attaching data/0 to web/0\nattaching cache/1 to web/0\n"},

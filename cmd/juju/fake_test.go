@@ -23,6 +23,7 @@ import (
 // A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
 	storage   []entity.StorageStatus
+	payloads  []entity.UnitPayload
 	spaces    []entity.Space
 	spaceUse  entity.SpaceUse
 	resources entity.ResourcesOf

@@ -31,7 +31,7 @@ func TestFormats(t *testing.T) {
 		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
 		"run": {"--unit web/0 FORMAT x", "web/0 go"}, "exec": {"--unit web/0 FORMAT x"}, "show-unit": {"web/0"}, "show-application": {"web"}, "operations": {""}, "show-action": {"web go"}, "switch": {"", "default"}, "diff-bundle": {"testdata/bundle.yaml"}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
-		"storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
+		"payloads": {"", "web/0 docker"}, "storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
 		"spaces": {"", "--short"}, "show-space": {"db"}, "subnets": {""}, "move-to-space": {"db 10.0.0.0/24"},
 		"offers": {""}, "show-offer": {"store"}, "find-offers": {""},
 		"resources": {"web", "web --details", "web/0"}, "pending-resources": {"", "web"},

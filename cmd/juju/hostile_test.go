@@ -215,6 +215,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"resources":           {"resources web", "resources web --details", "resources web/0 --format yaml"},
 		"pending-resources":   {"pending-resources", "pending-resources --format yaml"},
 		"attach-resource":     {"attach-resource web site=hostile_test.go"},
+		"payloads":            {"payloads", "payloads --format yaml", "payloads --format json"},
 		"storage":             {"storage", "storage --format yaml", "storage --format json"},
 		"show-storage":        {"show-storage data/0", "show-storage data/0 --format json"},
 		"storage-pools":       {"storage-pools", "storage-pools --format yaml"},
@@ -320,6 +321,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
 		f.modelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
 		f.warnings = planted[[]string]()
+		f.payloads = planted[[]entity.UnitPayload]()
 		f.keys, f.fingerprints = planted[[]string](), planted[[]string]()
 		f.actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}
 		f.tasks = []entity.Task{planted[entity.Task]()}

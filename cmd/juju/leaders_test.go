@@ -22,6 +22,7 @@ func TestEveryCommandTakesTheLeader(t *testing.T) {
 		"debug-log -i web/leader -x web/leader":          `"IncludeEntity":["web/7"],"ExcludeEntity":["web/7"]`,
 		"destroy-unit web/0 web/leader":                  "DestroyUnits [web/0 web/7]",
 		"operations --units web/leader,db/0":             `"Units":["web/7","db/0"]`,
+		"payloads web/leader docker":                     "Payloads [web/7 docker]",
 		"resolved web/leader":                            "Resolve true [web/7]",
 		"resources web/leader":                           "Resources web",
 		"show-status-log web/leader":                     "StatusHistory unit unit-web-7 ",

@@ -122,6 +122,13 @@ type stateContext interface {
 	SetCharmState(ctx context.Context, values entity.CharmState) error
 	// DeleteCharmState deletes a key, if it exists.
 	DeleteCharmState(ctx context.Context, key string) error
+
+	// SetPayload replaces the unit's payload of the same class.
+	SetPayload(ctx context.Context, p entity.Payload) error
+	// SetPayloadStatus sets the status of a payload; the error is NotFound if there is none with this id.
+	SetPayloadStatus(ctx context.Context, class, id, status string) error
+	// DropPayload removes a payload, if it exists.
+	DropPayload(ctx context.Context, class, id string) error
 }
 
 // An actionContext gives access to the running action, if any.

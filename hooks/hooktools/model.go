@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -133,77 +132,4 @@ func (t *relationModelGet) init(hook Context, args []string) error {
 // run prints the unit's own model: no relation leads into another.
 func (t *relationModelGet) run(_ context.Context, run *toolRun) error {
 	return t.out.write(run, map[string]string{"uuid": run.hook.ModelUUID()})
-}
-
-var payloadRegisterInfo = commandInfo{
-	args:    "<type> <class> <id> [<tag> ...]",
-	purpose: "Say that a payload runs.",
-	details: `The class must be one of the charm's payloads, and of this type. Payloads are not
-recorded yet: this only checks what is said, and logs a warning.
-`,
-	examples: []string{"payload-register docker monitor 0fcgaba"},
-	make:     func() command { return &payload{least: 3} },
-}
-
-var payloadUnregisterInfo = commandInfo{
-	args:    "<class> <id>",
-	purpose: "Say that a payload does not run any more.",
-	details: `Payloads are not recorded yet: this only checks what is said, and logs a warning.
-`,
-	examples: []string{"payload-unregister monitor 0fcgaba"},
-	make:     func() command { return &payload{least: 2, most: 2} },
-}
-
-var payloadStatusSetInfo = commandInfo{
-	args:    "<class> <id> <starting|running|stopping|stopped>",
-	purpose: "Say how a payload is.",
-	details: `Payloads are not recorded yet: this only checks what is said, and logs a warning.
-`,
-	examples: []string{"payload-status-set monitor 0fcgaba running"},
-	make:     func() command { return &payload{least: 3, most: 3, status: true} },
-}
-
-// payload is each of the payload tools.
-type payload struct {
-	least, most int  // arguments; any number if most is 0
-	status      bool // the last argument is one
-	kind, class string
-}
-
-func (t *payload) flags(*pflag.FlagSet) {}
-
-func (t *payload) init(hook Context, args []string) error {
-	if len(args) < t.least {
-		return fmt.Errorf("missing arguments: %d are needed, got %q", t.least, args)
-	}
-	if t.most > 0 {
-		if err := checkEmpty(args[t.most:]); err != nil {
-			return err
-		}
-	}
-	words := []string{"starting", "running", "stopping", "stopped"}
-	if t.status && !slices.Contains(words, args[2]) {
-		return fmt.Errorf("invalid status %q, expected one of %v", args[2], words)
-	}
-	if t.most == 0 {
-		t.kind, args = args[0], args[1:]
-	}
-	t.class = args[0]
-	return nil
-}
-
-func (t *payload) run(_ context.Context, run *toolRun) error {
-	meta, err := run.hook.CharmMeta()
-	if err != nil {
-		return err
-	}
-	kind, ok := meta.Payloads[t.class]
-	switch {
-	case !ok:
-		return fmt.Errorf("payload %q not found in metadata.yaml", t.class)
-	case t.kind != "" && t.kind != kind:
-		return fmt.Errorf("incorrect type %q for payload %q, expected %q", t.kind, t.class, kind)
-	}
-	run.hook.Warn(fmt.Sprintf("payload %q is not recorded: payloads are not supported yet", t.class))
-	return nil
 }

@@ -110,6 +110,9 @@ type HookChanges struct {
 	// it deletes.
 	CharmState CharmState `json:"charm-state,omitempty"`
 	DropState  []string   `json:"drop-state,omitempty"`
+	// Payloads replace those of the same classes. DropPayloads are the classes of those that are gone.
+	Payloads     []Payload `json:"payloads,omitempty"`
+	DropPayloads []string  `json:"drop-payloads,omitempty"`
 	// Storage is the number of instances to add to each of the charm's stores, by name. They are added
 	// once per StorageToken, however often the changes are written.
 	Storage      map[string]uint64 `json:"storage,omitempty"`
@@ -119,7 +122,7 @@ type HookChanges struct {
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
 	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.EndpointPorts)+len(c.ClosePorts)+
-		len(c.CharmState)+len(c.DropState)+len(c.Storage) == 0
+		len(c.CharmState)+len(c.DropState)+len(c.Payloads)+len(c.DropPayloads)+len(c.Storage) == 0
 }
 
 // CharmState is what the charm of one unit stores in the controller: key → value.

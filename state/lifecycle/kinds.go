@@ -108,6 +108,7 @@ var unitDocuments = []Document{
 	{"statuses", ByKey, "#workload", Sometimes}, // set by the charm
 	{"settings", ByKey, "#state", Sometimes},    // what the charm stores in the controller
 	{"resources", ByKey, "", Sometimes},         // the files that it fetched
+	{"payloads", ByKey, "", Sometimes},          // what the charm says that it runs
 	{"credentials", ByTag, "", Sometimes},
 	{"constraints", ByKey, "", Sometimes},
 	{"annotations", ByKey, "", Counted},

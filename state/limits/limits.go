@@ -39,6 +39,9 @@ var (
 	// ServiceSettings counts 16 bytes per setting in addition to its name and text.
 	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
+	// UnitPayloads counts 16 bytes per payload and label in addition to their texts.
+	UnitPayloads = Limit{"payloads of a unit", 64 << 10, "bytes"}
+
 	UnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
 	MachinePorts = Limit{"open port ranges of a machine's units", 10_000, "ranges"}
 
@@ -70,7 +73,7 @@ var (
 // All lists all limits.
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
-	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPorts,
+	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPayloads, UnitPorts,
 	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,

@@ -1,6 +1,10 @@
 package limits
 
-import "juju/state/entity"
+import (
+	"slices"
+
+	"juju/state/entity"
+)
 
 // CheckHookChanges returns an Invalid error for changes that can't be stored, whatever is already
 // stored.
@@ -56,7 +60,42 @@ func CheckHookChanges(c entity.HookChanges) error {
 			return err
 		}
 	}
+	for _, class := range c.DropPayloads {
+		if err := Name.CheckText(class); err != nil {
+			return err
+		}
+	}
+	if err := List.Check(len(c.DropPayloads)); err != nil {
+		return err
+	}
+	if err := CheckPayloads(c.Payloads); err != nil {
+		return err
+	}
 	return CheckCharmState(c.CharmState)
+}
+
+// CheckPayloads returns an Invalid error for payloads of a unit that can't be stored or are too large.
+func CheckPayloads(all []entity.Payload) error {
+	size, classes := 0, map[string]bool{}
+	for _, p := range all {
+		if !slices.Contains(entity.PayloadStatuses, p.Status) {
+			return entity.Errorf(entity.Invalid, "invalid status %q of a payload, expected one of %v", p.Status, entity.PayloadStatuses)
+		}
+		if p.Class == "" || p.ID == "" {
+			return entity.Errorf(entity.Invalid, "payload %q has no class or no id", p.Class+"/"+p.ID)
+		}
+		if classes[p.Class] {
+			return entity.Errorf(entity.Invalid, "two payloads of class %q", p.Class)
+		}
+		classes[p.Class] = true
+		for _, text := range append([]string{p.Class, p.Type, p.ID}, p.Labels...) {
+			if err := Name.CheckText(text); err != nil {
+				return err
+			}
+			size += len(text) + 16
+		}
+	}
+	return UnitPayloads.Check(size)
 }
 
 // CheckCharmState returns an Invalid error for a charm's state that can't be stored or is too large.

@@ -434,6 +434,8 @@ func (c *controller) CharmState(context.Context, entity.Tag) (entity.CharmState,
 	return maps.Clone(c.kept), nil
 }
 
+func (c *controller) Payloads(context.Context, entity.Tag) ([]entity.Payload, error) { return nil, nil }
+
 func (c *controller) Resource(context.Context, entity.Tag, string) (entity.Resource, error) {
 	return entity.Resource{}, entity.Errorf(entity.NotFound, "charm \"web\" has no resources")
 }

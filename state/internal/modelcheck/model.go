@@ -43,6 +43,7 @@ var Fields = map[string][]string{
 	modeldb.CredentialsC: {"_id"},
 	modeldb.CharmsC:      {"sha256"},
 	modeldb.ResourcesC:   {"files"},
+	modeldb.PayloadsC:    {"_id"},
 	modeldb.UploadsC:     {"sha256", "stored"},
 	modeldb.StorageC:     {"life", "strength", "deadline", "machine"},
 	modeldb.AttachmentsC: {"life", "strength", "deadline", "unit", "storage"},

@@ -36,6 +36,7 @@ const (
 	CredentialsC = "credentials" // a tag: the hash of an agent's password
 	CharmsC      = "charms"      // a charm's URL
 	ResourcesC   = "resources"   // a key: the files of a service's resources, or those that a unit has fetched
+	PayloadsC    = "payloads"    // a key: what a unit's charm says that it runs
 	UploadsC     = "uploads"     // a random id: the file of a resource that no service uses yet
 	StorageC     = "storage"     // "data/0": a storage instance
 	AttachmentsC = "attachments" // "unit-mysql-0#data/0": storage that a unit has

@@ -240,6 +240,13 @@ type Resources struct {
 	Version int64                          `bson:"version"` // counts the changes
 }
 
+// A Payloads contains the payloads of a unit. It is removed with the unit.
+type Payloads struct {
+	ID       string           `bson:"_id"`      // the unit's key
+	Payloads []entity.Payload `bson:"payloads"` // by class
+	Version  int64            `bson:"version"`  // counts the changes
+}
+
 // File returns the file of a resource; nil if it has none. The document may be nil.
 func (d *Resources) File(name string) *entity.ResourceFile {
 	if d == nil {
