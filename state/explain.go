@@ -86,7 +86,7 @@ func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 	return modelstatus.Match(s, patterns)
 }
 
-// StatusHistory returns the statuses that a unit or machine has had: see modelstatus.History.
+// StatusHistory returns the statuses that an entity has had: see modelstatus.History.
 func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	return modelstatus.History(st.db, kind, id, filter)

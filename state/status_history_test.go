@@ -3,6 +3,7 @@ package state_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,10 +151,40 @@ func TestStatusHistory(t *testing.T) {
 		{entity.HistoryMachine, "7", entity.NotFound, "machine 7 not found"},
 		{entity.HistoryUnit, "7", entity.Invalid, `"7" is not a valid unit name`},
 		{entity.HistoryMachine, "mysql/0", entity.Invalid, `"mysql/0" is not a valid machine id`},
-		{"cloud", "7", entity.Invalid, `unknown status history kind "cloud", expected one of [unit juju-unit workload machine juju-machine]`},
+		{"cloud", "7", entity.Invalid, `unknown status history kind "cloud", expected one of [unit juju-unit workload machine juju-machine application saas]`},
+		{entity.HistoryService, "web", entity.NotFound, `service "web" not found`},
+		{entity.HistoryRemote, "mysql", entity.NotFound, `remote service "mysql" not found`},
+		{entity.HistoryService, "mysql/0", entity.Invalid, `"mysql/0" is not a valid service name`},
+		{"model", "7", entity.NotSupported, "a model has no status history"},
 	} {
 		_, err := w.st.StatusHistory(w.ctx, c.kind, c.id, all)
 		w.refused(err, c.want, c.text)
+	}
+}
+
+// The history of a service is what its leader has said; that of a service of another model, what its own controller has.
+func TestStatusHistoryOfServices(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/0", 1)
+	for _, said := range []string{"one", "two", "two"} {
+		w.ok(w.unit("mysql/0").SetServiceStatus(w.ctx, 1, entity.Status{Status: entity.StatusActive, Message: said}))
+	}
+	x := w.st.CrossModel()
+	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db", User: "bob",
+		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+	w.ok(x.Show(w.ctx, "db", entity.Status{Status: entity.StatusBlocked, Message: "no disk"}))
+	for _, of := range []struct {
+		kind entity.HistoryKind
+		id   string
+		want []string
+	}{
+		{entity.HistoryService, "mysql", []string{"application unknown", "application active one", "application active two"}},
+		{entity.HistoryRemote, "db", []string{"saas unknown", "saas blocked no disk"}},
+	} {
+		if got := w.history(of.kind, of.id, entity.HistoryFilter{}); !slices.Equal(got, of.want) {
+			t.Errorf("%s %s: %q, want %q", of.kind, of.id, got, of.want)
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ func TestShowStatusLogCalls(t *testing.T) {
 		"3":                                 "StatusHistory machine machine-3 20 0s",
 		"0/lxd/1 --type juju-machine":       "StatusHistory juju-machine machine-0-lxd-1 20 0s",
 		"3 --from-date 2026-11-21 --utc":    "StatusHistory machine machine-3 0 0s 2026-11-21T00:00:00Z",
+		"web":                               "StatusHistory application service-web 20 0s",
+		"web --type application -n 2":       "StatusHistory application service-web 2 0s",
+		"db --type saas":                    "StatusHistory saas service-db 20 0s",
 		"web/0 --include-status-updates -q": "StatusHistory unit unit-web-0 20 0s",
 	} {
 		u.types(append([]string{"show-status-log"}, strings.Fields(line)...)...)
@@ -29,12 +32,15 @@ func TestShowStatusLogCalls(t *testing.T) {
 	u.types("status-history", "web/0")
 	u.sees(0, "", "no status history available\n")
 	for line, want := range map[string]string{
-		"":                              "no unit or machine specified",
-		"web":                           "\"web\" is neither a unit nor a machine",
+		"":                              "no unit, machine or service specified",
+		"Web":                           "\"Web\" is no unit, machine or service",
+		"--type model":                  "a model has no status history: its status follows from its life and is not recorded",
+		"web --type unit":               "service web has no status of type \"unit\"",
+		"web/0 --type saas":             "unit web/0 has no status of type \"saas\"",
 		"web/0 1":                       "unrecognized args: [\"1\"]",
 		"web/0 --type machine":          "unit web/0 has no status of type \"machine\"",
 		"3 --type workload":             "machine 3 has no status of type \"workload\"",
-		"web/0 --type model":            "unexpected status type \"model\"",
+		"web/0 --type volume":           "unexpected status type \"volume\"",
 		"web/0 -n 0":                    "-n must be a positive integer",
 		"web/0 --days 0":                "--days must be a positive integer",
 		"web/0 --from-date yesterday":   "\"yesterday\" is not a date such as 2026-11-21",

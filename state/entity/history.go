@@ -13,10 +13,12 @@ const (
 	HistoryWorkload     HistoryKind = "workload"
 	HistoryMachine      HistoryKind = "machine" // in a response: the instance's status
 	HistoryMachineAgent HistoryKind = "juju-machine"
+	HistoryService      HistoryKind = "application" // the statuses that the service's leader has set
+	HistoryRemote       HistoryKind = "saas"        // of a service of another model
 )
 
 // HistoryKinds are all kinds, in the order in which errors list them.
-var HistoryKinds = []HistoryKind{HistoryUnit, HistoryUnitAgent, HistoryWorkload, HistoryMachine, HistoryMachineAgent}
+var HistoryKinds = []HistoryKind{HistoryUnit, HistoryUnitAgent, HistoryWorkload, HistoryMachine, HistoryMachineAgent, HistoryService, HistoryRemote}
 
 // A PastStatus is a past or current status of an entity. Its kind is never HistoryUnit.
 type PastStatus struct {

@@ -17,27 +17,31 @@ import (
 func ShowStatusLogCommand(s *cli.Session) *cobra.Command {
 	c := &showStatusLog{Session: s}
 	cmd := &cobra.Command{
-		Use:     "show-status-log UNIT|MACHINE",
+		Use:     "show-status-log UNIT|MACHINE|SERVICE",
 		Aliases: []string{"status-history"},
-		Short:   "Show the past statuses of a unit or machine",
-		Long: `Show past statuses of a unit or machine, oldest first. A model keeps a limited number of
-statuses in total for all its entities, including removed ones.
+		Short:   "Show the past statuses of a unit, machine or service",
+		Long: `Show past statuses, oldest first. A model keeps a limited number of statuses in total for
+all its entities, including removed ones.
 
 --type selects the statuses: for a unit, those of its agent (juju-unit), of its charm
 (workload) or both (unit); for a machine, those of its agent (juju-machine), or also those
-from the cloud (machine).
+from the cloud (machine). The statuses of a service (application) are those that its
+leader has set; while it has set none, juju status shows the worst of the units', which
+is not recorded. Those of a service of another model need --type saas. A model's status
+follows from its life, and has no history.
 
 SERVICE/leader is the service's leader.`,
 		Example: `  juju show-status-log web/0
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
+  juju show-status-log web
   juju show-status-log web/0 --from-date 2026-11-21 --utc`,
 		Annotations: cli.SeeAlso("status", "debug-log"),
 		Args:        cli.AtMost(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine or juju-machine")
+	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine, juju-machine, application or saas")
 	f.IntVarP(&c.size, "lines", "n", 20, "how many of the newest statuses to show")
 	f.IntVar(&c.days, "days", 0, "show the statuses of this many days, instead of --lines")
 	f.StringVar(&c.from, "from-date", "", "show the statuses since this date, as in 2026-11-21, instead of --lines")
@@ -90,17 +94,22 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// subject returns the unit or machine, and which of its statuses to show.
+// subject returns the unit, machine or service, and which of its statuses to show.
 func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.HistoryKind, err error) {
 	switch {
+	case c.kind == "model":
+		return tag, kind, cli.WithHint(cli.Usagef("a model has no status history: its status follows from its life and is not recorded"),
+			"To see the status: juju show-model")
 	case len(args) == 0:
-		return tag, kind, cli.Usagef("no unit or machine specified")
+		return tag, kind, cli.Usagef("no unit, machine or service specified")
 	case cli.IsUnitTarget(args[0]):
 		tag, kind = entity.UnitTag(args[0]), entity.HistoryUnit
 	case entity.IsValidMachine(args[0]):
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
+	case entity.IsValidService(args[0]):
+		tag, kind = entity.ServiceTag(args[0]), entity.HistoryService
 	default:
-		return tag, kind, cli.WithHint(cli.Usagef("%q is neither a unit nor a machine", args[0]),
+		return tag, kind, cli.WithHint(cli.Usagef("%q is no unit, machine or service", args[0]),
 			"A unit's name is its service and a number: web/0")
 	}
 	if c.kind == "" {
@@ -114,6 +123,10 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 		}
 	case entity.HistoryMachine, entity.HistoryMachineAgent:
 		if tag.Kind == entity.KindMachine {
+			return tag, kind, nil
+		}
+	case entity.HistoryService, entity.HistoryRemote:
+		if tag.Kind == entity.KindService {
 			return tag, kind, nil
 		}
 	default:

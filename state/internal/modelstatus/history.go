@@ -17,7 +17,7 @@ import (
 // maxHistory is the maximum number of statuses in one response.
 const maxHistory = 10000
 
-// History returns the status history of a unit or machine, oldest first, including the current status. The history of a
+// History returns the status history of an entity, oldest first, including the current status. The history of a
 // removed entity is kept for a while. The error is entity.NotFound if neither the entity nor a history of it exists.
 //
 // A model keeps a limited number of statuses, shared by all its entities.
@@ -96,6 +96,15 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 	case entity.HistoryMachineAgent:
 		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
 		keys[modeldb.MachineKey(id)] = kind
+	case entity.HistoryService:
+		valid, refuse, what = entity.IsValidService, entity.InvalidService, "service name"
+		keys[modeldb.ServiceKey(id)] = kind
+	case entity.HistoryRemote:
+		valid, refuse, what = entity.IsValidService, entity.InvalidService, "service name"
+		keys[modeldb.RemoteKey(id)] = kind
+	case "model":
+		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "a model has no status history: its status follows from its life "+
+			"and is not recorded"), "To see the status: juju show-model")
 	default:
 		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind),
 			entity.HistoryKinds)
@@ -140,6 +149,10 @@ func checkExisted(db *modeltxn.DB, kind entity.HistoryKind, keys []string, id st
 		return err
 	case kind == entity.HistoryMachine || kind == entity.HistoryMachineAgent:
 		return entity.Errorf(entity.NotFound, "machine %s not found", id)
+	case kind == entity.HistoryService:
+		return entity.Errorf(entity.NotFound, "service %q not found", id)
+	case kind == entity.HistoryRemote:
+		return entity.Errorf(entity.NotFound, "remote service %q not found", id)
 	}
 	return entity.Errorf(entity.NotFound, "unit %q not found", id)
 }
