@@ -176,6 +176,10 @@ func TestWhatClientsAskOfMachinesAndModels(t *testing.T) {
 	if proxy.UseProxy {
 		t.Error("clients are told to connect through the controller")
 	}
+	w.ok(w.st.Settings().SetConfig(t.Context(), map[string]string{"proxy-ssh": "true"}, nil))
+	if w.ok(c.do("SSHClient", 4, "Proxy", nil, &proxy)); !proxy.UseProxy {
+		t.Error("clients are told to connect to machines directly")
+	}
 
 	admin := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	w.addUser("bob")

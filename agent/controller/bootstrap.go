@@ -21,6 +21,7 @@ import (
 	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 )
 
@@ -221,6 +222,12 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 	own, err := ctrl.Model(ctx, models[state.ControllerModel])
 	if err != nil {
 		return nil, err
+	}
+	if keys := p.Config[modelconfig.AuthorizedKeys]; keys != "" {
+		// juju ssh --proxy connects through the controller's machine.
+		if err := own.Settings().SetConfig(ctx, map[string]string{modelconfig.AuthorizedKeys: keys}, nil); err != nil {
+			return nil, err
+		}
 	}
 	return models, own.Agents().SetPassword(ctx, entity.MachineTag("0"), conf.Password)
 }

@@ -49,6 +49,13 @@ func (c *Conn) modifyKeys(ctx context.Context, method string, keys []string) ([]
 	return errs, nil
 }
 
+// ProxiesSSH reports whether the model's machines are to be reached through the controller's.
+func (c *Conn) ProxiesSSH(ctx context.Context) (bool, error) {
+	var result params.SSHProxyResult
+	err := c.call(ctx, "SSHClient", 4, "Proxy", nil, &result)
+	return result.UseProxy, err
+}
+
 // HostKeys returns the public keys of a machine's SSH server.
 func (c *Conn) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(machine)}}}

@@ -48,9 +48,10 @@ func sshClientAllAddresses(ctx context.Context, c *Caller, p params.Entities) (p
 		})}, nil
 }
 
-// sshClientProxy says that clients connect to machines directly.
-func sshClientProxy(context.Context, *Caller, None) (params.SSHProxyResult, error) {
-	return params.SSHProxyResult{}, nil
+// sshClientProxy says whether clients connect to machines through the controller's.
+func sshClientProxy(ctx context.Context, c *Caller, _ None) (params.SSHProxyResult, error) {
+	config, err := c.Model.Settings().Config(ctx)
+	return params.SSHProxyResult{UseProxy: config.ProxySSH()}, err
 }
 
 func (c *Caller) sshAddresses(ctx context.Context, of entity.Tag) ([]string, error) {

@@ -22,14 +22,16 @@ import (
 
 // A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
-	storage   []entity.StorageStatus
-	payloads  []entity.UnitPayload
-	spaces    []entity.Space
-	spaceUse  entity.SpaceUse
-	resources entity.ResourcesOf
-	pending   []entity.PendingResource
-	mu        sync.Mutex
-	calls     []string
+	storage  []entity.StorageStatus
+	payloads []entity.UnitPayload
+
+	proxiesSSH bool
+	spaces     []entity.Space
+	spaceUse   entity.SpaceUse
+	resources  entity.ResourcesOf
+	pending    []entity.PendingResource
+	mu         sync.Mutex
+	calls      []string
 
 	err          error // of every call
 	refused      error // by the cloud
@@ -461,6 +463,10 @@ func (f *fakeModel) AddSSHKeys(ctx context.Context, keys []string) ([]error, err
 
 func (f *fakeModel) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error) {
 	return f.outcomes(len(ids)), f.note("RemoveSSHKeys", ids)
+}
+
+func (f *fakeModel) ProxiesSSH(context.Context) (bool, error) {
+	return f.proxiesSSH, f.note("ProxiesSSH")
 }
 
 func (f *fakeModel) HostKeys(ctx context.Context, machine entity.Tag) ([]string, error) {

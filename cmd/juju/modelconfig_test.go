@@ -11,7 +11,7 @@ import (
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
 	"authorized-keys, automatically-retry-hooks, default-series, firewall-mode, ftp-proxy, http-proxy, https-proxy, " +
 	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
-	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
+	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, proxy-ssh, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
 	t.Parallel()
@@ -43,6 +43,7 @@ func TestShowModelConfig(t *testing.T) {
 		"max-action-results-size      default     5G\n"+
 		"no-proxy                     default\n"+
 		"provisioner-harvest-mode     default     all\n"+
+		"proxy-ssh                    default     false\n"+
 		"update-status-hook-interval  default     5m\n", "")
 	u.types("get-model-config", "automatically-retry-hooks")
 	u.sees(0, "true\n", "")
@@ -65,7 +66,7 @@ func TestShowModelConfig(t *testing.T) {
 	}
 	u.sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
-		`"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
+		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.types("model-config", "agent-version")

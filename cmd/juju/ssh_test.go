@@ -121,7 +121,8 @@ func TestSSH(t *testing.T) {
 		"scp 3:x":                  "at least two arguments required",
 		"scp x y":                  "neither source nor destination is on a machine; use TARGET:PATH",
 		"scp root@3:x y":           "cannot log in as another user on 3",
-		"ssh --proxy 3 ls":         "juju ssh has no flag --proxy: it connects to machines directly",
+		"ssh --proxy 3 ls":         "cannot use --proxy: machines of the local cloud are directories on this host",
+		"scp --proxy 3:x y":        "cannot use --proxy: machines of the local cloud are directories on this host",
 	} {
 		u.types(strings.Fields(line)...)
 		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {

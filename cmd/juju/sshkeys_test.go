@@ -146,6 +146,17 @@ func TestSSHToOtherClouds(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs("ssh 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
+	// Through the controller's machine, which the model's setting says unless the flag does. Its host key is checked too.
+	proxied := func(targets string) string {
+		options := strings.TrimSuffix(checked(targets+"-proxy"), " ") + " -i KEYS/juju_id_rsa"
+		return options + " -o ProxyCommand=ssh '" + strings.ReplaceAll(options, " ", "' '") +
+			"' -T -W '[%h]:%p' ubuntu@10.0.0.3 "
+	}
+	runs("ssh --proxy 4", "ssh "+proxied("4")+"-T ubuntu@fd42::4", "fd42::4 "+bobKey+"\n"+of3)
+	u.fake.proxiesSSH = true
+	runs("scp 4:x y", "scp "+proxied("4")+"-- ubuntu@[fd42::4]:x y", "fd42::4 "+bobKey+"\n"+of3)
+	runs("ssh --proxy=false 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
+	u.fake.proxiesSSH = false
 	for line, says := range map[string]string{
 		"ssh 5":                       "machine 5 has no address\n",
 		"ssh 6":                       "machine 6 has no address\n",

@@ -29,6 +29,7 @@ const (
 	Logging        = "logging-config"
 	TaskAge        = "max-action-results-age"
 	TaskSize       = "max-action-results-size"
+	ProxySSH       = "proxy-ssh"
 	UpdateStatus   = "update-status-hook-interval"
 )
 
@@ -138,6 +139,11 @@ var Settings = []Setting{
 		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
 		Doc: "which unused instances are stopped: those of destroyed machines (destroyed), those that belong to no known " +
 			"machine (unknown), both (all) or neither (none). Destroying the model stops all of them",
+	},
+	{
+		Key: ProxySSH, Type: "bool", Default: "false",
+		Doc: "whether juju ssh and juju scp connect through the controller's machine unless --proxy says otherwise; the " +
+			"machines of the local cloud are directories, and no connection is made",
 	},
 	{
 		Key: UpdateStatus, Type: "duration", Default: "5m",
@@ -422,6 +428,9 @@ func New(set map[string]string, series string) Config {
 
 // RetryHooks reports whether failed hooks are retried automatically.
 func (c Config) RetryHooks() bool { return c[RetryHooks].Value == "true" }
+
+// ProxySSH reports whether clients connect to machines through the controller's.
+func (c Config) ProxySSH() bool { return c[ProxySSH].Value == "true" }
 
 // HarvestsUnknown reports whether instances that belong to no known machine are stopped.
 func (c Config) HarvestsUnknown() bool {

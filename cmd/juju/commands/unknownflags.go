@@ -19,7 +19,6 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"channel revision controller-charm-channel", "", "there is no charm store"},
 	{"device", "", "devices are not supported yet"},
 	{"keep-instance", "", "destroying a machine stops its instance"},
-	{"proxy", "", "it connects to machines directly"},
 	{"container remote operator", "", "there is no Kubernetes cloud"},
 	{"background", "run-action", "it does not wait unless --wait is given"},
 	{"max-output", "", "the output is always shown in full"},

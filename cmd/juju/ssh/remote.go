@@ -256,11 +256,11 @@ func manualHost(m entity.MachineStatus) (remote, error) {
 	return remote{host, true}, limits.CheckAddresses([]string{host.Name})
 }
 
-// remotes returns the machines of targets, by target, and the options for ssh and scp. check requires the host keys that
-// the machines' agents have reported; a user's host can also have a key from the user's known hosts.
+// remotes returns the machines of targets, by target, and the options for ssh and scp. Unless w says otherwise, machines
+// must have the host keys that their agents have reported; a user's host can also have a key from the user's known hosts.
 func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.ModelStatus, targets []string,
-	check bool) (map[string]remote, []string, error) {
-	found := map[string]remote{}
+	w way) (map[string]remote, []string, error) {
+	found, check := map[string]remote{}, !w.noChecks
 	var known strings.Builder
 	anyManual, anyOwn := false, false
 	for _, target := range targets {
@@ -273,18 +273,13 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 		if !check {
 			continue
 		}
-		keys, err := api.HostKeys(ctx, entity.MachineTag(machine))
-		if err != nil && !(r.manual && errors.Is(err, entity.NotFound)) {
-			return nil, nil, cli.AlsoHint(fmt.Errorf("cannot verify that %s is machine %s: %w", r.Name, machine, err),
-				"To connect without verification: --no-host-key-checks")
+		if err := writeKnown(ctx, api, &known, r, machine); err != nil {
+			return nil, nil, err
 		}
-		for _, line := range keys {
-			key, err := sshkey.Parse(line)
-			if err != nil {
-				return nil, nil, fmt.Errorf("cannot use the host keys of machine %s: %w", machine, err)
-			}
-			fmt.Fprintf(&known, "%s %s\n", r.KnownAs(), key.Line)
-		}
+	}
+	proxy, err := w.proxyFor(ctx, s, api, &known)
+	if err != nil {
+		return nil, nil, err
 	}
 	st, t, err := s.ReadModelTarget()
 	if err != nil {
@@ -296,6 +291,9 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 		// One file for each set of machines, since several commands may run at once.
 		file := filepath.Join(sshDir(st, t.Name), "known_hosts-"+strings.NewReplacer("/", "-", "@", "-").Replace(
 			strings.Join(append([]string{t.Controller.Models[t.Model]}, targets...), "-")))
+		if proxy != "" {
+			file += "-proxy"
+		}
 		err := os.MkdirAll(filepath.Dir(file), 0o700)
 		if err == nil {
 			err = atomicfile.WriteFile(file, []byte(known.String()), 0o600)
@@ -314,7 +312,7 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 	} else {
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
-	if key := clientKey(st); anyOwn && isFile(key) {
+	if key := clientKey(st); (anyOwn || proxy != "") && isFile(key) {
 		options = append(options, "-i", key)
 	}
 	for _, key := range own.Defaults { // ssh does not try these if another key is given
@@ -322,7 +320,27 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 			options = append(options, "-i", key)
 		}
 	}
+	if proxy != "" {
+		options = append(options, "-o", "ProxyCommand="+proxyCommand(options, proxy))
+	}
 	return found, options, nil
+}
+
+// writeKnown adds the host keys that a machine's agent has reported to a known_hosts file.
+func writeKnown(ctx context.Context, api sshAPI, known *strings.Builder, r remote, machine string) error {
+	keys, err := api.HostKeys(ctx, entity.MachineTag(machine))
+	if err != nil && !(r.manual && errors.Is(err, entity.NotFound)) {
+		return cli.AlsoHint(fmt.Errorf("cannot verify that %s is machine %s: %w", r.Name, machine, err),
+			"To connect without verification: --no-host-key-checks")
+	}
+	for _, line := range keys {
+		key, err := sshkey.Parse(line)
+		if err != nil {
+			return fmt.Errorf("cannot use the host keys of machine %s: %w", machine, err)
+		}
+		fmt.Fprintf(known, "%s %s\n", r.KnownAs(), key.Line)
+	}
+	return nil
 }
 
 // quoteOption quotes a value in an ssh option that is a list.

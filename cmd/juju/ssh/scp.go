@@ -11,7 +11,7 @@ import (
 )
 
 func SCPCommand(s *cli.Session) *cobra.Command {
-	recursive, noChecks := false, false
+	recursive, w := false, way{}
 	cmd := &cobra.Command{
 		Use:   "scp SOURCE... DESTINATION",
 		Short: "Copy files to or from a machine",
@@ -19,12 +19,14 @@ func SCPCommand(s *cli.Session) *cobra.Command {
 TARGET is a machine, or a unit, which means its machine; SERVICE/leader is the service's
 leader. A PATH without a leading slash is relative to the machine's directory on the local
 cloud, and elsewhere to the user's home directory. The default user is ubuntu, or the user
-given to add-machine ssh:USER@HOST. After --, options for scp come before the paths.`,
+given to add-machine ssh:USER@HOST. After --, options for scp come before the paths. For
+--proxy, see juju help ssh.`,
 		Example: `  juju scp web/0:agents/unit-web-0/log web.log
   juju scp -r ./site 0:tmp
   juju scp -- -C -i key web/0:/var/log/syslog .`,
 		Annotations: cli.SeeAlso("ssh", "add-ssh-key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			w.read(cmd)
 			letters, options, args, ok := splitOptions(args, scpValues)
 			if !ok || len(args) < 2 {
 				return cli.Usagef("at least two arguments required")
@@ -40,7 +42,7 @@ given to add-machine ssh:USER@HOST. After --, options for scp come before the pa
 			}
 			return onMachines(cmd.Context(), s, targets, func(status *entity.ModelStatus, api sshAPI, targets []string) (cli.Replacement, error) {
 				if isRemote(status) {
-					found, known, err := remotes(cmd.Context(), s, api, status, targets, !noChecks)
+					found, known, err := remotes(cmd.Context(), s, api, status, targets, w)
 					if err != nil {
 						return cli.Replacement{}, err
 					}
@@ -52,6 +54,9 @@ given to add-machine ssh:USER@HOST. After --, options for scp come before the pa
 					return cli.Replacement{Argv: copyArgs(append(copies, "--"), args, targets, func(target, path string) string {
 						return found[target].path(path)
 					})}, nil
+				}
+				if err := w.checkLocal(); err != nil {
+					return cli.Replacement{}, err
 				}
 				if _, err := withoutConnection("scp", options, scpValues, scpOptions); err != nil {
 					return cli.Replacement{}, err
@@ -77,7 +82,7 @@ given to add-machine ssh:USER@HOST. After --, options for scp come before the pa
 		},
 	}
 	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "copy directories recursively")
-	cmd.Flags().BoolVar(&noChecks, "no-host-key-checks", false, "do not verify the machine's host key (not on cloud local)")
+	w.flags(cmd)
 	s.ModelFlag(cmd)
 	return cmd
 }

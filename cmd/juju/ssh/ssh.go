@@ -34,6 +34,10 @@ come after TARGET and before the command. The machine must have the host keys th
 agent reported to the controller. Machines accept the SSH keys of their model: see juju
 add-ssh-key. juju bootstrap and juju add-model add your keys in ~/.ssh to the new model.
 
+With --proxy, or in a model whose setting proxy-ssh is true, the connection goes through
+the controller's machine, whose host key is verified too. That machine must accept your
+key (juju add-ssh-key -m controller), and you need access to the model controller.
+
 On a host that was added with add-machine ssh:USER@HOST, this command logs in as that user
 with your own keys; juju adds no keys there. Its host key can also be in your
 ~/.ssh/known_hosts.`,
@@ -41,12 +45,14 @@ with your own keys; juju adds no keys there. Its host key can also be in your
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
   juju ssh web/0 sudo juju-run "'config-get title'"
   juju ssh web/leader -- ls -l
+  juju ssh --proxy 0
   juju ssh root@web/0 -L 8080:localhost:80`,
 		Annotations: cli.SeeAlso("scp", "add-ssh-key", "charm-history", "debug-log", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("no target name specified")
 			}
+			c.way.read(cmd)
 			c.ptySet = cmd.Flags().Changed("pty")
 			return onMachines(cmd.Context(), s, args[:1], func(status *entity.ModelStatus, api sshAPI, targets []string) (cli.Replacement, error) {
 				return c.command(cmd.Context(), s, api, status, targets[0], args[1:])
@@ -54,7 +60,7 @@ with your own keys; juju adds no keys there. Its host key can also be in your
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // the rest belongs to the command
-	cmd.Flags().BoolVar(&c.noChecks, "no-host-key-checks", false, "do not verify the machine's host key (not on cloud local)")
+	c.way.flags(cmd)
 	cmd.Flags().BoolVar(&c.pty, "pty", false, "allocate a terminal for the command (default: if you have one; not on cloud local)")
 	s.ModelFlag(cmd)
 	return cmd
@@ -64,10 +70,11 @@ type sshAPI interface {
 	wait.StatusAPI
 	cli.LeaderAPI
 	HostKeys(ctx context.Context, machine entity.Tag) ([]string, error)
+	ProxiesSSH(ctx context.Context) (bool, error)
 }
 
 type sshOptions struct {
-	noChecks    bool
+	way
 	pty, ptySet bool
 }
 
@@ -83,6 +90,9 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		unit = ""
 	}
 	if !isRemote(status) {
+		if err := c.checkLocal(); err != nil {
+			return cli.Replacement{}, err
+		}
 		dirs, err := machineDirs(s, status, []string{target})
 		if err != nil {
 			return cli.Replacement{}, err
@@ -101,7 +111,7 @@ func (c sshOptions) command(ctx context.Context, s *cli.Session, api sshAPI, sta
 		}
 		return r, nil
 	}
-	found, options, err := remotes(ctx, s, api, status, []string{target}, !c.noChecks)
+	found, options, err := remotes(ctx, s, api, status, []string{target}, c.way)
 	if err != nil {
 		return cli.Replacement{}, err
 	}

@@ -95,7 +95,7 @@ func unitPlace(ctx context.Context, s *cli.Session, target string) (unit, dir st
 			dir, err = localMachine(s, status, unit)
 			return err
 		}
-		found, options, err := remotes(ctx, s, api, status, []string{unit}, true)
+		found, options, err := remotes(ctx, s, api, status, []string{unit}, way{})
 		if err != nil {
 			return err
 		}
