@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/juju/loggo"
 
@@ -25,6 +26,13 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 
 func (c toolContext) UnitName() string  { return c.params.Unit }
 func (c toolContext) ModelUUID() string { return c.params.ModelUUID }
+
+func (c toolContext) EgressSubnets() []string {
+	if text := c.params.Settings["egress-subnets"]; text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
 
 func (c toolContext) Log(level loggo.Level, message string) {
 	c.log("unit."+c.params.Unit+".juju-log", level, printable(message))

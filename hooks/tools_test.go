@@ -202,6 +202,8 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.settings["0 mysql/0"] = map[string]string{"host": w[1]} })
 	case "address":
 		s.backend.change(func(b *fakeBackend) { b.info.PrivateAddress = strings.Join(w[1:], "") })
+	case "egress": // what the model says
+		s.hook.params.Settings = map[string]string{"egress-subnets": w[1]}
 	case "bound": // ENDPOINT SPACE [ADDRESS]
 		s.backend.change(func(b *fakeBackend) {
 			b.info.Bound = map[string]entity.BoundAddress{w[1]: {Space: w[2], Address: strings.Join(w[3:], "")}}

@@ -12,6 +12,7 @@ import (
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 )
 
@@ -111,6 +112,13 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	if address := at(ru.end.Name, machine.Addresses); address != "" {
 		for key, value := range addressSettings(address) {
 			first[key] = value
+		}
+		model, err := ru.st.db.Model()
+		if err != nil {
+			return err
+		}
+		if egress := model.Settings()[modelconfig.EgressSubnets].Value; egress != "" {
+			first["egress-subnets"] = egress
 		}
 	}
 	key := modeldb.RelationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)

@@ -69,6 +69,19 @@ func TestReenteringAScopeResetsSettings(t *testing.T) {
 		"egress-subnets": "10.0.0.9/32"}; !maps.Equal(got, want) {
 		t.Errorf("after entering again the settings are %v, want %v", got, want)
 	}
+	// The model can say where the connections of its units come from, also when a unit's address changes.
+	r.ok(r.st.Settings().SetConfig(r.ctx, map[string]string{"egress-subnets": "10.1.0.0/24, fd00::/8"}, nil))
+	r.ok(r.own.LeaveScope(r.ctx, r.r.ID()))
+	r.ok(r.own.EnterScope(r.ctx, r.r.ID()))
+	r.ok(m.SetAddresses(r.ctx, []string{"10.0.0.8"}))
+	if got, want := r.sees(), map[string]string{"private-address": "10.0.0.8", "ingress-address": "10.0.0.8",
+		"egress-subnets": "10.1.0.0/24,fd00::/8"}; !maps.Equal(got, want) {
+		t.Errorf("with egress subnets the settings are %v, want %v", got, want)
+	}
+	for value, says := range map[string]string{"10.1.0.0": `egress-subnets: invalid CIDR "10.1.0.0"`,
+		"fd00::/8,10.1.0.1/24": `egress-subnets: CIDR "10.1.0.1/24" has bits beyond its mask`} {
+		r.refused(r.st.Settings().SetConfig(r.ctx, map[string]string{"egress-subnets": value}, nil), entity.Invalid, says)
+	}
 	if after := r.version(); after == before {
 		t.Errorf("settings of another stay also have version %d", after)
 	}

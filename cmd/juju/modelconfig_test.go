@@ -9,7 +9,7 @@ import (
 )
 
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
-	"authorized-keys, automatically-retry-hooks, default-series, firewall-mode, ftp-proxy, http-proxy, https-proxy, " +
+	"authorized-keys, automatically-retry-hooks, default-series, egress-subnets, firewall-mode, ftp-proxy, http-proxy, https-proxy, " +
 	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, proxy-ssh, update-status-hook-interval\n"
 
@@ -29,6 +29,7 @@ func TestShowModelConfig(t *testing.T) {
 		"apt-no-proxy                 default\n"+
 		"automatically-retry-hooks    model       true\n"+
 		"default-series               controller  jammy\n"+
+		"egress-subnets               default\n"+
 		"firewall-mode                default     instance\n"+
 		"ftp-proxy                    default\n"+
 		"http-proxy                   default\n"+
@@ -65,7 +66,7 @@ func TestShowModelConfig(t *testing.T) {
 		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
 	u.sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
-		`"Source":"controller"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
+		`"Source":"controller"},"egress-subnets":{"Value":"","Source":"default"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")

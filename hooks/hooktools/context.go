@@ -42,6 +42,8 @@ type unitContext interface {
 	UnitName() string
 	ModelUUID() string
 	UnitInfo(ctx context.Context) (entity.UnitInfo, error)
+	// EgressSubnets returns what the model says that connections of its units come from; none if from their addresses.
+	EgressSubnets() []string
 	// CharmMeta returns the metadata of the deployed charm.
 	CharmMeta() (*charm.Meta, error)
 	// Config returns all options of the charm; those without a value are nil. Callers must not modify the map.

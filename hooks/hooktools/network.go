@@ -111,6 +111,9 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 		address = bound.Address
 	}
 	info := networkOf(address)
+	if egress := run.hook.EgressSubnets(); len(egress) > 0 {
+		info.EgressSubnets = egress
+	}
 	values := map[string]any{}
 	if t.bind || t.primary {
 		values["bind-address"] = info.BindAddresses[0].Addresses[0].Address

@@ -3,6 +3,7 @@ package modelconfig
 
 import (
 	"maps"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ const (
 	AuthorizedKeys = "authorized-keys"
 	RetryHooks     = "automatically-retry-hooks"
 	DefaultSeries  = "default-series"
+	EgressSubnets  = "egress-subnets"
 	FirewallMode   = "firewall-mode"
 	HarvestMode    = "provisioner-harvest-mode"
 	LockExempt     = "machine-lock-exempt"
@@ -95,6 +97,12 @@ var Settings = []Setting{
 	{
 		Key: DefaultSeries, Type: "string",
 		Doc: "the series of machines when neither the user nor the charm names one",
+	},
+	{
+		Key: EgressSubnets, Type: "string", Empty: true,
+		Doc: "the subnets that connections of the model's units come from, separated by commas, as 10.1.0.0/24, if a gateway " +
+			"hides the units' own addresses: units tell them in the relations that they enter from then on, and network-get " +
+			"prints them",
 	},
 	{
 		Key: FirewallMode, Type: "string", Default: FirewallInstance, Fixed: true,
@@ -218,6 +226,9 @@ func (s Setting) Canonical(value string) (string, error) {
 	if s.Key == TaskAge || s.Key == TaskSize {
 		return value, checkTaskLimit(s.Key, value)
 	}
+	if s.Key == EgressSubnets {
+		return canonicalSubnets(s.Key, value)
+	}
 	if s.Key == LockExempt {
 		return value, checkServices(s.Key, value)
 	}
@@ -337,6 +348,21 @@ func checkServices(key, value string) error {
 		}
 	}
 	return nil
+}
+
+// canonicalSubnets returns a list of CIDRs as it is stored, and an Invalid error for what is none, or has bits beyond its mask.
+func canonicalSubnets(key, value string) (string, error) {
+	all := splitList(value)
+	for _, cidr := range all {
+		if subnet, err := netip.ParsePrefix(cidr); err != nil {
+			return "", entity.Errorf(entity.Invalid, "%s: invalid CIDR %q", key, cidr)
+		} else if subnet != subnet.Masked() {
+			return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: CIDR %q has bits beyond its mask", key, cidr),
+				"Its subnet is %s", subnet.Masked())
+		}
+	}
+	text := strings.Join(all, ",")
+	return text, limits.Name.CheckText(text)
 }
 
 // splitList returns the elements of a list separated by commas.
