@@ -332,6 +332,24 @@ func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 	}
 }
 
+// A unit's agent may see that the service or the principal is being destroyed with force before the cleanup reaches the
+// unit. It must not begin to run hooks for its own end.
+func TestUnitsGoWithForce(t *testing.T) {
+	w := newWorld(t)
+	principal, r := w.addSubordinate()
+	w.ok(w.started("logging/0").EnterScope(w.ctx, r.ID()))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Forced()))
+	w.ok(principal.DestroySelf(w.ctx))
+	w.ok(w.unit("logging/0").DestroySelf(w.ctx))
+	for _, name := range []string{"mysql/0", "logging/0"} {
+		info, err := w.unit(name).Info(w.ctx)
+		w.ok(err)
+		if info.Life != entity.Dying || info.Strength != entity.Force {
+			t.Errorf("%s is %s, %s, want dying, force", name, info.Life, info.Strength)
+		}
+	}
+}
+
 func TestManagersAreNotAssignedUnits(t *testing.T) {
 	w := newWorld(t)
 	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobManageModel}})

@@ -9,6 +9,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/ports"
 	"juju/state/lifecycle"
+	"juju/state/mongo"
 )
 
 // Destroy sets a principal Dying, or removes it if its agent never started. If the unit is already Dying, a stronger
@@ -19,26 +20,50 @@ func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 }
 
 // DestroySelf sets the unit Dying on behalf of its own agent if its service is Dying or, for a subordinate, if its
-// principal is or no container relation to the principal's service is Alive; otherwise it does nothing.
+// principal is or no container relation to the principal's service is Alive; otherwise it does nothing. If what the unit
+// goes with was destroyed with force, so is the unit: its agent may see that before the cleanup reaches the unit.
 func (u *Unit) DestroySelf(ctx context.Context) error {
-	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}),
-		func(o *ops) (bool, error) {
-			for _, ref := range lifecycle.RefsFrom(u.kind()) {
-				if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
-					continue
-				}
-				for _, name := range u.targets(ref) {
-					target, err := u.st.find(ctx, ref.To, name)
-					if err != nil || target.life().Life != entity.Alive {
-						return err == nil, err // lives never revert, so there is nothing to assert
-					}
-				}
+	return u.st.change(ctx, func(o *ops) error {
+		if err := u.refresh(ctx); entity.IsNotFound(err) {
+			return mongo.ErrNothing
+		} else if err != nil {
+			return err
+		}
+		with, err := u.goesWith(ctx)
+		if err != nil {
+			return err
+		}
+		d := u.st.begin(entity.Destruction{})
+		switch {
+		case with != nil && with.life().Strength == entity.Force:
+			d = u.st.again(entity.Force, with.life().Deadline)
+		case with == nil && u.kind() == lifecycle.Principal:
+			return mongo.ErrNothing
+		case with == nil:
+			if orphan, err := u.isOrphan(o); err != nil {
+				return err
+			} else if !orphan {
+				return mongo.ErrNothing
 			}
-			if u.kind() == lifecycle.Principal {
-				return false, nil
+		}
+		return o.moveOps(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, d)
+	})
+}
+
+// goesWith returns what the unit's agent destroys the unit with, because it is no longer Alive; nil if there is nothing.
+// Lives never revert, so there is nothing to assert.
+func (u *Unit) goesWith(ctx context.Context) (living, error) {
+	for _, ref := range lifecycle.RefsFrom(u.kind()) {
+		if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
+			continue
+		}
+		for _, name := range u.targets(ref) {
+			if target, err := u.st.find(ctx, ref.To, name); err != nil || target.life().Life != entity.Alive {
+				return target, err
 			}
-			return u.isOrphan(o)
-		})
+		}
+	}
+	return nil, nil
 }
 
 // isOrphan reports whether a subordinate has no Alive relation of container scope to its principal's service. It asserts
