@@ -135,11 +135,14 @@ func (p *foreseer) mend() {
 	}
 	p.trouble, p.refusal = nil, false
 	wrong := p.untilRight(func(m *entity.ModelStatus) string {
-		for _, id := range refusedMachines(m) {
+		refused := refusedMachines(m)
+		for _, id := range refused {
 			if one, err := p.st.Machine(p.ctx, id); err == nil {
 				p.try(one.RetryProvisioning(p.ctx, nil))
 			}
-			return "a machine starts"
+		}
+		if len(refused) > 0 {
+			return "machines start"
 		}
 		for _, name := range inError(m) {
 			if u, err := p.st.Unit(p.ctx, name); err == nil {
