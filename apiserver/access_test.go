@@ -540,7 +540,7 @@ func TestLoginListsFacades(t *testing.T) {
 			"Admin ApplicationScaler Firewaller Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Action Admin AllWatcher Annotations Application ApplicationOffers Backups Block Bundle Charms Client Explain KeyManager MachineManager MetricsDebug " +
-				"ModelConfig ModelManager Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Watcher"},
+				"ModelConfig ModelManager Payloads Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger SecretBackends Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),

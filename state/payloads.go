@@ -67,8 +67,9 @@ func (u *Unit) payloadOps(o *ops, set []entity.Payload, drop []string) error {
 	return nil
 }
 
-// Payloads returns the payloads of all units, by unit and class.
-func (st *State) Payloads(ctx context.Context) ([]entity.UnitPayload, error) {
+// Payloads returns the payloads that charms have registered for all units, by unit and class.
+func (c Charms) Payloads(ctx context.Context) ([]entity.UnitPayload, error) {
+	st := c.st
 	var docs []modeldb.Payloads
 	if err := st.db.All(modeldb.PayloadsC, bson.D{}, &docs); err != nil {
 		return nil, fmt.Errorf("cannot list payloads: %w", err)

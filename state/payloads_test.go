@@ -46,7 +46,7 @@ func TestPayloadsOfUnits(t *testing.T) {
 	err := first.CommitHook(w.ctx, entity.HookChanges{
 		DropPayloads: []string{"cache"}, OpenPorts: []entity.PortRange{{From: 0, To: 1, Protocol: "tcp"}}})
 	w.refused(err, entity.Invalid, "port range bounds")
-	all, err := w.st.Payloads(w.ctx)
+	all, err := w.st.Charms().Payloads(w.ctx)
 	w.ok(err)
 	if got := fmt.Sprint(all); got != "[{mysql/0 0 {cache kvm c starting []}} {mysql/1 1 {web docker 2 stopping [blue]}}]" {
 		t.Errorf("the payloads are %s", got)

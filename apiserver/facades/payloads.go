@@ -9,7 +9,7 @@ import (
 )
 
 func payloadsList(ctx context.Context, c *Caller, p params.PayloadList) (params.PayloadResults, error) {
-	all, err := c.Model.Payloads(ctx)
+	all, err := c.Model.Charms().Payloads(ctx)
 	if err != nil {
 		return params.PayloadResults{}, err
 	}

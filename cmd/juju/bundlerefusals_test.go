@@ -208,7 +208,7 @@ func TestDryRunWarns(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
 	dir := filepath.Dir(file)
-	write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\npayloads: {x: {type: y}}\n")
+	write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\nterms: [x]\n")
 	write(t, file, "applications: {web: {charm: ./web, num_units: 1}, again: {charm: ./web, num_units: 1}}\n")
 	u := newUser(t)
 	u.fake.warnings = []string{"no tags here"}
@@ -217,7 +217,7 @@ func TestDryRunWarns(t *testing.T) {
 		"- deploy application again using ./web\n- deploy application web using ./web\n"+
 		"- add unit again/0 to new machine 0\n- add unit web/0 to new machine 1\n\nNothing would be changed.\n",
 		"WARNING no tags here\n"+
-			"WARNING charm \"web\": metadata.yaml: payload \"x\": payloads are not supported yet\n"+emptyPlan)
+			"WARNING charm \"web\": metadata.yaml: terms \"x\": users are not asked to agree to them\n"+emptyPlan)
 }
 
 // A unit on a machine of the model is not added with those that get machines of their own.

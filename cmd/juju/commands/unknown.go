@@ -53,7 +53,6 @@ var absent = []absence{
 		"(juju set-application-base SERVICE BASE), add them (juju add-unit), and destroy the old ones."},
 	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
 	{names: "charm-resources list-charm-resources", why: noHub},
-	{names: "payloads list-payloads", why: "Payloads that charms register are checked, and not recorded."},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule",
 		why: "Whom the ports of a service are open to is said with the service: juju expose SERVICE --to-cidrs CIDRS."},
 	{names: "action", use: "juju actions"},
