@@ -131,6 +131,8 @@ var mayCall = map[string]string{
 	"MachineManager.DestroyMachineWithParams": "admin",
 	"MachineManager.ProvisioningScript":       "admin",
 	"MachineManager.RetryProvisioning":        "admin",
+	"MachineManager.UpgradeSeriesComplete":    "admin",
+	"MachineManager.UpgradeSeriesPrepare":     "admin",
 	"ModelConfig.GetModelConstraints":         "admin",
 	"ModelConfig.ModelGet":                    "admin",
 	"ModelConfig.ModelSet":                    "admin",

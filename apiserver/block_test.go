@@ -108,6 +108,8 @@ var forUsers = map[string]string{
 	"MachineManager.DestroyMachineWithParams": "write remove",
 	"MachineManager.ProvisioningScript":       "write change",
 	"MachineManager.RetryProvisioning":        "write change",
+	"MachineManager.UpgradeSeriesComplete":    "write change",
+	"MachineManager.UpgradeSeriesPrepare":     "write change",
 	"ModelConfig.GetModelConstraints":         "read -",
 	"ModelConfig.ModelGet":                    "read -",
 	"ModelConfig.ModelSet":                    "write change",

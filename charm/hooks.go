@@ -62,6 +62,10 @@ var LaterHooks = []LaterHook{
 		"changed its settings."},
 	{"update-status", "Periodically, in turn with other hooks, at the interval set by the model's " +
 		"update-status-hook-interval."},
+	{"pre-series-upgrade", "When a user has run juju upgrade-machine MACHINE prepare, before any other hook. Until the upgrade " +
+		"is completed, no other hook runs."},
+	{"post-series-upgrade", "When the user has upgraded the machine's operating system and run juju upgrade-machine MACHINE " +
+		"complete, before any other hook."},
 	{"remove", "Once, after stop: it is the last hook."},
 }
 

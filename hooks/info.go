@@ -26,6 +26,8 @@ const (
 	RelationDeparted      Kind = "relation-departed"
 	RelationBroken        Kind = "relation-broken"
 	UpdateStatus          Kind = "update-status"
+	PreSeriesUpgrade      Kind = "pre-series-upgrade"
+	PostSeriesUpgrade     Kind = "post-series-upgrade"
 	StorageDetaching      Kind = "storage-detaching"
 	Stop                  Kind = "stop"
 	Remove                Kind = "remove"
@@ -56,7 +58,8 @@ type Info struct {
 	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
 	// ChangeVersion is the version of what the hook is about: of RemoteUnit's settings in a
 	// joined or changed hook, of the leader's in leader-settings-changed, of the service's
-	// resources in install and upgrade-charm. In leader-elected it is the epoch of the claim. Compare it only with !=, never by order.
+	// resources in install and upgrade-charm. In leader-elected it is the epoch of the claim, and
+	// in the hooks of a series upgrade its number. Compare it only with !=, never by order.
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
 	// Storage is the instance that a storage hook is about: "data/0".
 	Storage string `json:"storage,omitempty" yaml:"storage,omitempty"`
@@ -81,7 +84,7 @@ func (i Info) Check() error {
 		return entity.Errorf(entity.Invalid, "hook %q is about no storage %q", i.Kind, i.Storage)
 	}
 	switch i.Kind {
-	case StorageAttached, StorageDetaching, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove,
+	case StorageAttached, StorageDetaching, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade, Stop, Remove,
 		RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)

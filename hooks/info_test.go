@@ -12,7 +12,7 @@ import (
 
 // The kinds of hooks that are about the unit itself, and about a relation.
 var (
-	unitKinds = []Kind{Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus,
+	unitKinds = []Kind{Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade,
 		Stop, Remove}
 	relationKinds = []Kind{RelationCreated, RelationJoined, RelationChanged, RelationDeparted, RelationBroken}
 )

@@ -145,6 +145,8 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		err = tasks.CancelLeft(ctx, st.db, doc.Arg)
 	case modeldb.CleanupArchive:
 		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return resources.Uses(st.db, doc.Arg) })
+	case modeldb.CleanupUpgrade:
+		err = st.cleanupUpgrade(ctx, doc.Arg)
 	case modeldb.CleanupAddresses:
 		err = st.republish(ctx, doc.Arg)
 	case modeldb.CleanupPeers:

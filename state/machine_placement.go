@@ -165,6 +165,9 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 		return fail(entity.Errorf(entity.Invalid, "series does not match"))
 	case m.IsManager():
 		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", p.machine))
+	case m.doc.Upgrade != nil:
+		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "its operating system is being upgraded"),
+			"Complete the upgrade first: juju upgrade-machine %s complete", p.machine))
 	}
 	return nil
 }
@@ -232,7 +235,7 @@ func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *p
 	if p.clean != nil {
 		assert = p.clean.asRead(o, constraints, len(p.keeps) > 0)
 	}
-	assert = append(slices.Clone(assert), p.keeps...)
+	assert = slices.Concat(assert, p.keeps, (*modeldb.SeriesUpgrade)(nil).AsRead())
 	o.Update(modeldb.MachinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 	return nil
 }
@@ -250,7 +253,7 @@ type clean struct {
 func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, spaces demand, taken []string) ([]clean, error) {
 	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
 		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
-		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
+		{"container", bson.D{{"$exists", false}}}, {"upgrade", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
 	if err != nil {
 		return nil, err
 	}

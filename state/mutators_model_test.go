@@ -350,7 +350,27 @@ var machineMutators = []mutator{
 		s.ok(err)
 		return x.RetryProvisioning(s.ctx, &demand)
 	}, noRoomForMachine4),
+	on("Machine.PrepareUpgrade", "", theMachine("0"), prepares),
+	on("Machine.CompleteUpgrade", "", theMachine("0"), func(s *scene, x *state.Machine) error { return x.CompleteUpgrade(s.ctx) },
+		prepared, finished),
 	on("Machine.SetStatus", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusStarted})
 	}),
+}
+
+func prepares(s *scene, m *state.Machine) error { return m.PrepareUpgrade(s.ctx, "focal", true) }
+
+// prepared locks machine 0.
+func prepared(s *scene) { s.ok(prepares(s, s.machine("0"))) }
+
+// finished has the units of machine 0 finish preparing.
+func finished(s *scene) {
+	for _, m := range s.status().AllMachines() {
+		if m.ID != "0" {
+			continue
+		}
+		for _, unit := range m.Upgrade.Waiting {
+			s.ok(s.unit(unit).FinishUpgradeStep(s.ctx, 1, false))
+		}
+	}
 }

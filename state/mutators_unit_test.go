@@ -278,6 +278,9 @@ var unitMutators = []mutator{
 	onUnit("SetWorkloadVersion", "", "mysql/0", func(s *scene, u *state.Unit) error {
 		return u.SetWorkloadVersion(s.ctx, "8.0")
 	}),
+	onUnit("FinishUpgradeStep", "", "mysql/0", func(s *scene, u *state.Unit) error {
+		return u.FinishUpgradeStep(s.ctx, 1, false)
+	}, prepared),
 	onUnit("RequestReboot", "", "mysql/0", func(s *scene, u *state.Unit) error {
 		return u.RequestReboot(s.ctx, "a boot")
 	}),

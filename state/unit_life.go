@@ -131,7 +131,7 @@ func (u *Unit) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifec
 	return []lifecycle.Guard{lifecycle.Unstarted}, nil
 }
 
-// The possible moves depend on Started, and removal on Machines and Tasked.
+// The possible moves depend on Started, and removal on Machines, Tasked and Locked.
 func (u *Unit) asserts() bson.D {
 	assert := bson.D{{"started", u.doc.Started}}
 	if !u.doc.Machines {
@@ -139,6 +139,9 @@ func (u *Unit) asserts() bson.D {
 	}
 	if !u.doc.Tasked {
 		assert = append(assert, bson.DocElem{Name: "tasked", Value: bson.D{{"$ne", true}}})
+	}
+	if !u.doc.Locked {
+		assert = append(assert, bson.DocElem{Name: "locked", Value: bson.D{{"$ne", true}}})
 	}
 	return assert
 }
@@ -156,6 +159,9 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 		return nil, err
 	}
 	o.taskedOps(u.doc.Name, u.doc.Tasked)
+	if u.doc.Locked {
+		o.Cleanup(modeldb.CleanupUpgrade, u.doc.Name)
+	}
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 

@@ -655,6 +655,15 @@ func (f UniterFacade) FinishTask(ctx context.Context, tag entity.Tag, id string,
 	}{params.TagOf(tag), id, outcome}, nil)
 }
 
+// FinishUpgradeStep calls state.Unit.FinishUpgradeStep.
+func (f UniterFacade) FinishUpgradeStep(ctx context.Context, tag entity.Tag, number int64, completing bool) error {
+	return call(ctx, f, "Uniter", "FinishUpgradeStep", struct {
+		Tag        params.Tag `json:"tag"`
+		Number     int64      `json:"number"`
+		Completing bool       `json:"completing"`
+	}{params.TagOf(tag), number, completing}, nil)
+}
+
 // GoalState calls state.Unit.GoalState.
 func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.GoalState, error) {
 	var result entity.GoalState

@@ -144,6 +144,7 @@ func agentFacades() []agentFacade {
 			{"DetachStorage", self, calls((*state.Unit).DetachStorage, "storage").orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
 			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
+			{"FinishUpgradeStep", self, calls((*state.Unit).FinishUpgradeStep, "number", "completing")},
 			{"GoalState", self, calls((*state.Unit).GoalState)},
 			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},

@@ -86,6 +86,8 @@ func userRoutes() []Route {
 		{"MachineManager", 10, "DestroyMachineWithParams", AtModel, Writer, Removes, nil, Do(machineManagerDestroyMachines)},
 		{"MachineManager", 10, "ProvisioningScript", AtModel, Writer, Changes, nil, Do(machineManagerProvisioningScript)},
 		{"MachineManager", 10, "RetryProvisioning", AtModel, Writer, Changes, nil, Do(machineManagerRetryProvisioning)},
+		{"MachineManager", 10, "UpgradeSeriesComplete", AtModel, Writer, Changes, nil, Do(machineManagerUpgradeSeriesComplete)},
+		{"MachineManager", 10, "UpgradeSeriesPrepare", AtModel, Writer, Changes, nil, Do(machineManagerUpgradeSeriesPrepare)},
 		{"MetricsDebug", 2, "GetMetrics", AtModel, Reader, Reads, nil, Do(metricsGet)},
 		{"ModelConfig", 3, "GetModelConstraints", AtModel, Reader, Reads, nil, Do(modelConfigGetConstraints)},
 		{"ModelConfig", 3, "ModelGet", AtModel, Reader, Reads, nil, Do(modelConfigModelGet)},

@@ -92,6 +92,8 @@ type MachineStatus struct {
 	HasVote            bool                     `json:"has-vote"`
 	WantsVote          bool                     `json:"wants-vote"`
 	SSH                string                   `json:"ssh,omitempty"` // not in Juju
+	// Upgrade is of its operating system, while one is in progress. Juju does not have it.
+	Upgrade *entity.SeriesUpgrade `json:"series-upgrade,omitempty"`
 }
 
 // The jobs of a machine. On the wire the second has its older name.
@@ -275,7 +277,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 			ModificationStatus: detailed(entity.Status{}, entity.Alive),
 			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: entity.BaseOf(m.Series), ID: m.ID,
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
-			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH,
+			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH, Upgrade: m.Upgrade,
 		}
 		w.AgentStatus.runs(m.AgentVersion, m.AgentCommit)
 		if len(m.Addresses) > 0 {
@@ -296,6 +298,7 @@ func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus
 			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
 			Hardware: w.Hardware, Constraints: w.Constraints, Manager: slices.Contains(w.Jobs, JobManageModel),
 			SSH: w.SSH, Containers: machinesFrom(w.Containers), AgentVersion: w.AgentStatus.Release, AgentCommit: w.AgentStatus.Commit,
+			Upgrade: w.Upgrade,
 		}
 		m.Status, m.Life = w.AgentStatus.read()
 		m.InstanceStatus, _ = w.InstanceStatus.read()

@@ -327,6 +327,14 @@ func (f *fakeModel) ResolveAll(ctx context.Context, retry bool) ([]error, error)
 	return f.errs, f.note("ResolveAll", retry)
 }
 
+func (f *fakeModel) PrepareUpgrade(ctx context.Context, machine string, base entity.Base, force bool) error {
+	return f.note("PrepareUpgrade", machine, " ", base.Short(), " ", force)
+}
+
+func (f *fakeModel) CompleteUpgrade(ctx context.Context, machine string) error {
+	return f.note("CompleteUpgrade", machine)
+}
+
 func (f *fakeModel) RetryProvisioning(
 	ctx context.Context, constraints *constraints.Value, ids ...string,
 ) ([]error, []string, error) {

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -82,6 +83,27 @@ type MachineStatus struct {
 	Containers     []MachineStatus `json:"containers,omitempty"`
 	AgentVersion   string          `json:"agent-version,omitempty"` // as its agent last reported
 	AgentCommit    string          `json:"agent-commit,omitempty"`  // likewise
+	Upgrade        *SeriesUpgrade  `json:"upgrade,omitempty"`       // of its operating system, while one is in progress
+}
+
+// A SeriesUpgrade is the upgrade of a machine's operating system by a user.
+type SeriesUpgrade struct {
+	To         string    `json:"to"`                   // a series
+	Completing bool      `json:"completing,omitempty"` // the user has upgraded it
+	Since      time.Time `json:"since"`                // of this step
+	Waiting    []string  `json:"waiting,omitempty"`    // the units that have not finished this step, sorted
+}
+
+// String describes the upgrade: "preparing for ubuntu@24.04: waiting for web/0".
+func (u SeriesUpgrade) String() string {
+	base, waiting := BaseOf(u.To).Short(), strings.Join(u.Waiting, ", ")
+	switch {
+	case u.Completing:
+		return "completing the upgrade to " + base + ": waiting for " + waiting
+	case waiting == "":
+		return "ready for the upgrade to " + base
+	}
+	return "preparing the upgrade to " + base + ": waiting for " + waiting
 }
 
 // A ServiceStatus is one service with its units. The units of a subordinate service are under

@@ -60,7 +60,15 @@ type UnitInfo struct {
 	Zone             string                  `json:"zone,omitempty"`                // the machine's availability zone
 	Started          bool                    `json:"started,omitempty"`             // its agent has set a status at least once
 	Storage          []UnitStorage           `json:"storage,omitempty"`             // attached or to be attached, by id; without what was detached
+	Upgrade          *UnitUpgrade            `json:"upgrade,omitempty"`             // of its machine's operating system, while one is in progress
 	OrphanedBySubRel bool                    `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
+}
+
+// A UnitUpgrade is a unit's part in the upgrade of its machine's operating system.
+type UnitUpgrade struct {
+	Number     int64 `json:"number"`               // tells apart the upgrades of a machine; compared by !=
+	Completing bool  `json:"completing,omitempty"` // the operating system has been upgraded
+	Done       bool  `json:"done,omitempty"`       // the unit has finished this step
 }
 
 // RelationInfo is a relation as seen from one unit of it.

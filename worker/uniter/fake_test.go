@@ -399,6 +399,17 @@ func (c *controller) DestroySubordinates(context.Context, entity.Tag) error {
 	return c.call("DestroySubordinates", func() error { return nil })
 }
 
+func (c *controller) FinishUpgradeStep(context.Context, entity.Tag, int64, bool) error {
+	return c.call("FinishUpgradeStep", func() error {
+		if c.unit.Upgrade != nil {
+			up := *c.unit.Upgrade
+			up.Done = true
+			c.unit.Upgrade = &up
+		}
+		return nil
+	})
+}
+
 func (c *controller) DetachStorage(_ context.Context, _ entity.Tag, id string) error {
 	return c.call("DetachStorage", func() error {
 		c.unit.Storage = slices.DeleteFunc(slices.Clone(c.unit.Storage),

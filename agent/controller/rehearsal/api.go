@@ -38,6 +38,10 @@ func (a unitAPI) DestroySubordinates(ctx context.Context, unit entity.Tag) error
 	return a.on(ctx, unit, func(u *state.Unit) error { return u.DestroySubordinates(ctx) })
 }
 
+func (a unitAPI) FinishUpgradeStep(ctx context.Context, unit entity.Tag, number int64, completing bool) error {
+	return a.on(ctx, unit, func(u *state.Unit) error { return u.FinishUpgradeStep(ctx, number, completing) })
+}
+
 func (a unitAPI) DetachStorage(ctx context.Context, unit entity.Tag, storage string) error {
 	return a.on(ctx, unit, func(u *state.Unit) error { return u.DetachStorage(ctx, storage) })
 }

@@ -49,8 +49,6 @@ var absent = []absence{
 	{names: "migrate", why: "A model stays on its controller. To add it to another one, export it: juju export-bundle."},
 	{names: "add-branch branch branches list-branches track commit abort commits list-commits show-commit",
 		why: noBranches},
-	{names: "upgrade-machine upgrade-series", why: "A machine keeps its base. Give new units of its services another one " +
-		"(juju set-application-base SERVICE BASE), add them (juju add-unit), and destroy the old ones."},
 	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
 	{names: "charm-resources list-charm-resources", why: noHub},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule",

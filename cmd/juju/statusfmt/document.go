@@ -198,6 +198,9 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 			with("constraints", m.Constraints).
 			with("hardware", m.Hardware).
 			with("ssh", m.SSH)
+		if m.Upgrade != nil {
+			one = one.always("upgrade", m.Upgrade.String())
+		}
 		if m.Manager {
 			one = one.always("controller-member-status", "has-vote")
 		}

@@ -212,7 +212,11 @@ func machineTable(m *entity.ModelStatus) *table {
 			address = one.Addresses[0]
 		}
 		said := one.Status
-		if said.Message == "" {
+		switch {
+		case said.Message != "":
+		case one.Upgrade != nil:
+			said.Message = one.Upgrade.String()
+		default:
 			said.Message = one.InstanceStatus.Message
 		}
 		row := plain(one.ID, "", address, one.InstanceID, baseText(one.Series), zone(one.Hardware), message(one.Life, said))

@@ -39,6 +39,8 @@ type Condition struct {
 	retried bool
 	// Relation is the relation whose removal is awaited, as given by the user. Names is then empty.
 	Relation []string
+	// Upgrading is the machine whose units are awaited to finish a step of the upgrade of its operating system. Names is then empty.
+	Upgrading string
 }
 
 // advice returns the hint for a wait that timed out; m is the last status that was read, or nil.
@@ -48,6 +50,8 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 		what = RelationName(u.Relation)
 	}
 	switch {
+	case u.Upgrading != "":
+		return "To see why: juju explain " + u.Upgrading
 	case u.command == "" && !u.Gone && u.Query == nil && m != nil && u.quiet(m).Name != "":
 		quiet := u.quiet(m)
 		return fmt.Sprintf("No hook is pending: the charm must set the status to %q, when something changes or in "+
@@ -66,6 +70,8 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 func (u Condition) afterInterrupt() string {
 	what := strings.Join(u.Names, " ")
 	switch {
+	case u.Upgrading != "":
+		return fmt.Sprintf("The units of machine %s continue. To check them: juju show-machine %[1]s", u.Upgrading)
 	case u.Relation != nil:
 		return "Destruction of the relation continues. To check it: juju status --relations"
 	case u.Gone && len(u.Names) == 1:
@@ -190,6 +196,9 @@ func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
 	all := Entities(m)
 	if u.Relation != nil {
 		return u.relationLeft(m), nil
+	}
+	if u.Upgrading != "" {
+		return u.upgradeLeft(m, all)
 	}
 	if u.Gone {
 		var left []string

@@ -219,6 +219,7 @@ func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 func (x *explainer) machine(m modeldb.Machine, depth int) error {
 	tag := entity.MachineTag(m.ID)
 	if m.Life == entity.Alive {
+		x.upgrade(m, depth)
 		return x.machineStart(m, depth)
 	}
 	if m.Life == entity.Dying {
@@ -252,6 +253,23 @@ func (x *explainer) machine(m modeldb.Machine, depth int) error {
 	}
 	x.add(reason)
 	return nil
+}
+
+// upgrade explains what an upgrade of the machine's operating system is waiting for.
+func (x *explainer) upgrade(m modeldb.Machine, depth int) {
+	if m.Upgrade == nil {
+		return
+	}
+	up := entity.SeriesUpgrade{To: m.Upgrade.To, Completing: m.Upgrade.Completing, Waiting: m.Upgrade.Waiting}
+	reason := entity.Reason{Depth: depth, Of: entity.MachineTag(m.ID).String(), Since: m.Upgrade.Since,
+		Text: fmt.Sprintf("machine %s: %s", m.ID, up)}
+	if len(up.Waiting) > 0 {
+		reason.By = entity.UnitTag(up.Waiting[0]).String()
+	} else {
+		reason.By = entity.ByUser
+		reason.Hint = "upgrade its operating system, then: juju upgrade-machine " + m.ID + " complete"
+	}
+	x.add(reason)
 }
 
 // machineStart explains why a machine that needs an instance has not started yet.

@@ -105,7 +105,7 @@ func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
 		{modeldb.ServicesC, bson.D{{"$or", []bson.D{going, {{"rollout.stopped", bson.D{{"$exists", true}}}}}}}, entity.ServiceTag},
 		{modeldb.RelationsC, going, entity.RelationTag},
 		{modeldb.UnitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
-		{modeldb.MachinesC, going, entity.MachineTag},
+		{modeldb.MachinesC, bson.D{{"$or", []bson.D{going, {{"upgrade", bson.D{{"$exists", true}}}}}}}, entity.MachineTag},
 		{modeldb.StorageC, going, entity.StorageTag},
 		{modeldb.OffersC, going, entity.OfferTag},
 		{modeldb.RemotesC, going, entity.ServiceTag},

@@ -2,6 +2,7 @@ package modeldb
 
 import (
 	"slices"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -54,6 +55,28 @@ type Machine struct {
 	ForUnits bool `bson:"forunits,omitempty"`
 	// Tasked is set with the machine's first task: when it is removed, its tasks are cancelled.
 	Tasked bool `bson:"tasked,omitempty"`
+	// Upgrade is set while a user upgrades the machine's operating system, and Upgrades counts these upgrades.
+	Upgrade  *SeriesUpgrade `bson:"upgrade,omitempty"`
+	Upgrades int64          `bson:"upgrades,omitempty"`
+}
+
+// A SeriesUpgrade is the lock of a machine whose operating system a user upgrades. While a machine has one, its units run no
+// hooks but those of the upgrade, and no units are placed on it.
+type SeriesUpgrade struct {
+	Number     int64     `bson:"number"` // the machine's Upgrades when it began
+	To         string    `bson:"to"`     // the series that the machine gets
+	Completing bool      `bson:"completing,omitempty"`
+	Since      time.Time `bson:"since"`             // of this step
+	Waiting    []string  `bson:"waiting,omitempty"` // the units that have not finished this step, sorted
+	Version    int64     `bson:"version"`           // changes with the others
+}
+
+// AsRead asserts that the lock is unchanged since it was read, and nil that there is none.
+func (u *SeriesUpgrade) AsRead() bson.D {
+	if u == nil {
+		return bson.D{{"upgrade", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"upgrade.number", u.Number}, {"upgrade.version", u.Version}}
 }
 
 // Merge sets the fields derived from the reports of the cloud and the machine's agent.

@@ -26,6 +26,9 @@ type Unit struct {
 	Counted int `bson:"counted,omitempty"`
 	// Tasked is set with the unit's first task: when the unit is removed, its tasks are cancelled.
 	Tasked bool `bson:"tasked,omitempty"`
+	// Locked is set with the first upgrade of its machine's operating system: when the unit is removed, the upgrade no
+	// longer waits for it.
+	Locked bool `bson:"locked,omitempty"`
 	// StorageToken is the token of the last hook that added storage.
 	StorageToken string `bson:"storagetoken,omitempty"`
 	// Turn is the unit's turn in the last rollout of its service that came to it.

@@ -92,6 +92,9 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[modeldb.MachineKey(id)].Value,
 		Manager: slices.Contains(doc.Jobs, modeldb.JobManageModel), Hardware: doc.Hardware,
 	}
+	if u := doc.Upgrade; u != nil {
+		m.Upgrade = &entity.SeriesUpgrade{To: u.To, Completing: u.Completing, Since: u.Since, Waiting: u.Waiting}
+	}
 	if entity.IsManualInstance(doc.InstanceID) {
 		m.SSH = strings.TrimPrefix(doc.Placement, entity.ManualPlacement)
 	}

@@ -31,6 +31,11 @@ type State struct {
 
 	Relations map[int]Relation `json:"relations,omitempty"` // those that the charm has seen, by id
 
+	// Prepared and Upgraded are the upgrades of the machine's operating system whose pre-series-upgrade and
+	// post-series-upgrade have last run.
+	Prepared int64 `json:"prepared,omitempty"`
+	Upgraded int64 `json:"upgraded,omitempty"`
+
 	// Turn counts the hooks and tasks that have run, and Turns has the turn in which each source was last
 	// served. Relations' turns are in Relation.Turns.
 	Turn  int64            `json:"turn,omitempty"`
@@ -236,6 +241,10 @@ func (s State) Ran(op Op) State {
 		s.LeaderEpoch = hook.ChangeVersion
 	case hooks.LeaderSettingsChanged:
 		s.LeaderSettings = &hook.ChangeVersion
+	case hooks.PreSeriesUpgrade:
+		s.Prepared = hook.ChangeVersion
+	case hooks.PostSeriesUpgrade:
+		s.Upgraded = hook.ChangeVersion
 	case hooks.UpdateStatus:
 	case hooks.StorageAttached:
 		s = s.withStorage(hook.Storage, Attached)

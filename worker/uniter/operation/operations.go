@@ -26,6 +26,10 @@ type API interface {
 	scopeAPI
 	lifeAPI
 
+	// FinishUpgradeStep records that the unit has finished a step of the upgrade of its machine's operating
+	// system. It does nothing if the machine is past that step.
+	FinishUpgradeStep(ctx context.Context, unit entity.Tag, number int64, completing bool) error
+
 	// SetCharm records the charm that the unit is about to deploy.
 	SetCharm(ctx context.Context, unit entity.Tag, url string) error
 }
@@ -127,6 +131,10 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 			},
 			commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) },
 		},
+		resolver.ReportUpgrade: {call: func(ctx context.Context) error {
+			up := remote.Unit.Upgrade
+			return f.API.FinishUpgradeStep(ctx, f.Unit, up.Number, up.Completing)
+		}},
 		resolver.ForgetStorage: {commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) }},
 		resolver.ClearResolved: {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
 		resolver.DestroyUnit:   {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},

@@ -15,26 +15,28 @@
 //     request to retry or skip when no hook has failed is cleared.
 //  5. A unit that is not Alive and has never run a hook runs none. It leaves its scopes and
 //     becomes Dead.
-//  6. Once the machine has an address, the charm is deployed. Then install, config-changed and start
+//  6. While the machine's operating system is upgraded, an Alive unit runs pre-series-upgrade and
+//     post-series-upgrade, reports each, and does nothing else. A sequence of rule 7 is finished first.
+//  7. Once the machine has an address, the charm is deployed. Then install, config-changed and start
 //     run, in this order. Nothing interrupts this sequence once install has run, nor the sequence of
 //     upgrade-charm and config-changed, with one exception: if the charm has relation-created hooks,
 //     then after install the unit enters the Alive relations that they are for, and they run. They
 //     also run immediately for later relations, but not within a sequence.
 //     Before install, storage-attached runs for each of the unit's storage instances; install waits
 //     until all of them are attached.
-//  7. The charm of an Alive unit is upgraded. If only the resources of its service have changed,
+//  8. The charm of an Alive unit is upgraded. If only the resources of its service have changed,
 //     upgrade-charm and config-changed run for them. config-changed runs once after each start of
 //     the agent.
-//  8. A unit that is not Alive releases its storage, after storage-detaching. Then relations are
+//  9. A unit that is not Alive releases its storage, after storage-detaching. Then relations are
 //     entered and left, by id. If the relation or the unit is not Alive, departed runs for all other
 //     units, then broken, and the unit leaves the scope. After joined, the relation's next hook is
 //     changed for the same unit.
-//  9. All other work is done in turn. Its sources are: the settings and addresses, handled by
+//  10. All other work is done in turn. Its sources are: the settings and addresses, handled by
 //     config-changed; the leader; storage; commands from juju-run; tasks; update-status, when due in
 //     an Alive unit; and each unit and service at the other end of a relation. Among the sources with
 //     work, the least recently served is next, so none is served twice while another waits.
 //     Within a relation, departed units come before the others. Relations of the implicit endpoint
 //     have no hooks.
-//  10. A unit that is not Alive then runs stop, and remove if the charm has it. It waits until
+//  11. A unit that is not Alive then runs stop, and remove if the charm has it. It waits until
 //     its subordinates are removed, and becomes Dead.
 package resolver

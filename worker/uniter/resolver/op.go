@@ -32,6 +32,7 @@ const (
 	Leave               Verb = "leave"                // leave the scope of Op.Relation
 	Forget              Verb = "forget"               // delete the local state of Op.Relation
 	Detach              Verb = "detach"               // release Op.Storage
+	ReportUpgrade       Verb = "report-upgrade"       // report that the step of the machine's upgrade is finished
 	ForgetStorage       Verb = "forget-storage"       // delete the local state of Op.Storage
 )
 

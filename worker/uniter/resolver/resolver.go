@@ -75,7 +75,7 @@ func NextOp(local localstate.State, remote Remote) Op {
 	case !local.Installed && unit.PrivateAddress == "":
 		return Op{Verb: Wait} // the machine has no address yet, which hooks may need
 	}
-	for _, next := range []func(localstate.State, Remote) (Op, bool){nextCreated, nextInChain, nextInScopes, nextInTurn} {
+	for _, next := range []func(localstate.State, Remote) (Op, bool){nextInUpgrade, nextCreated, nextInChain, nextInScopes, nextInTurn} {
 		if op, ok := next(local, remote); ok {
 			return op
 		}

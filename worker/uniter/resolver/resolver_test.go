@@ -228,6 +228,10 @@ func (w *world) do(op Op) {
 	case Detach:
 		unit.Storage = slices.DeleteFunc(unit.Storage, func(s entity.UnitStorage) bool { return s.ID == op.Storage })
 		w.local = w.local.WithoutStorage(op.Storage)
+	case ReportUpgrade:
+		up := *unit.Upgrade
+		up.Done = true
+		unit.Upgrade = &up
 	case ForgetStorage:
 		w.local = w.local.WithoutStorage(op.Storage)
 	}
@@ -356,6 +360,10 @@ func (w *world) unit(key, value string) (err error) {
 		w.remote.Barred = value != "no"
 	case "retry-due":
 		w.remote.RetryDue = true
+	case "upgrade": // preparing or completing, of the machine's operating system
+		u.Upgrade = &entity.UnitUpgrade{Number: 1, Completing: value == "completing"}
+	case "upgraded":
+		u.Upgrade = nil
 	case "update-status-due":
 		w.remote.UpdateStatusDue = true
 	default:
