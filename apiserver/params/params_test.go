@@ -161,6 +161,7 @@ func TestStatusBothWays(t *testing.T) {
 			ID: "2", Life: entity.Dying, Series: "jammy", Status: status(entity.StatusStarted), InstanceID: "i-2",
 			InstanceStatus: status("running"), Addresses: []string{"127.1.2.3", "::1"}, Hardware: "arch=amd64", SSH: "root@db",
 			AgentVersion: "0.2.0", AgentCommit: "0123456789ab",
+			Upgrade:     &entity.SeriesUpgrade{To: "noble", Completing: true, Since: at, Waiting: []string{"web/0"}},
 			Constraints: "mem=1M", Manager: true,
 			Containers: []entity.MachineStatus{{ID: "2/lxd/0", Series: "jammy"}},
 		}, {ID: "10", Series: "oddos"}},
