@@ -53,6 +53,9 @@ func (st *State) machines(query bson.D) ([]*Machine, error) {
 // ID returns the machine's id.
 func (m *Machine) ID() string { return m.doc.ID }
 
+// Series returns the series of the machine's operating system.
+func (m *Machine) Series() string { return m.doc.Series }
+
 // Life returns the machine's life when it was read.
 func (m *Machine) Life() entity.Life { return m.doc.Life }
 
@@ -263,7 +266,7 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
 			return err
 		}
-		o.Update(modeldb.MachinesC, p.Host, modeltxn.IsAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(modeldb.MachinesC, p.Host, slices.Concat(modeltxn.IsAlive, (*modeldb.SeriesUpgrade)(nil).AsRead()), bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
 		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
@@ -291,6 +294,8 @@ func (st *State) checkHost(ctx context.Context, id, kind string) error {
 		return entity.WithHint(entity.Errorf(entity.NotSupported,
 			"machine %s is manual, and cannot host %s containers", id, kind),
 			"No cloud can start containers there. Use the machine itself: --to %s", id)
+	case m.doc.Upgrade != nil:
+		return m.isLocked()
 	}
 	return nil
 }

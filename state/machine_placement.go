@@ -166,10 +166,15 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 	case m.IsManager():
 		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", p.machine))
 	case m.doc.Upgrade != nil:
-		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "its operating system is being upgraded"),
-			"Complete the upgrade first: juju upgrade-machine %s complete", p.machine))
+		return fail(m.isLocked())
 	}
 	return nil
+}
+
+// isLocked is the error for what would be placed on the machine while its operating system is upgraded.
+func (m *Machine) isLocked() error {
+	return entity.WithHint(entity.Errorf(entity.Invalid, "the operating system of machine %s is being upgraded", m.doc.ID),
+		"Complete the upgrade first: juju upgrade-machine %s complete", m.doc.ID)
 }
 
 // A demand is what a service's constraints and bindings demand of its machines.

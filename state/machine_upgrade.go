@@ -56,7 +56,7 @@ func (m *Machine) checkUpgrade(series string) error {
 		return entity.Errorf(entity.NotSupported, "it runs a controller")
 	case m.doc.Upgrade != nil:
 		return entity.WithHint(entity.Errorf(entity.Invalid, "it is already being upgraded to %q", entity.BaseOf(m.doc.Upgrade.To).Short()),
-			"Complete that upgrade first: juju upgrade-machine %s complete", m.doc.ID)
+			"Complete that upgrade first, or give it up with --keep-base: juju upgrade-machine %s complete", m.doc.ID)
 	case m.doc.Series == series:
 		return entity.Errorf(entity.Invalid, "it already has base %q", entity.BaseOf(series).Short())
 	case m.doc.InstanceID == "":
@@ -78,8 +78,8 @@ func (u *Unit) checkSeries(ctx context.Context, series string, force bool) error
 	return err
 }
 
-// lockUnits returns the names of the machine's Alive units, subordinates too, and has the cleaner tell the machine of their removal. It
-// asserts that no unit is added meanwhile.
+// lockUnits returns the names of the machine's Alive units, subordinates too, and marks them, so that their destruction leaves a
+// cleanup. It asserts that these are all until the transaction is applied.
 func (m *Machine) lockUnits(ctx context.Context, o *ops, check func(*Unit) error) (names []string, err error) {
 	units, err := m.st.units(bson.D{{"machine", m.doc.ID}})
 	if err != nil {
@@ -95,7 +95,8 @@ func (m *Machine) lockUnits(ctx context.Context, o *ops, check func(*Unit) error
 		units = append(units, subordinates...)
 	}
 	for _, u := range units {
-		if u.doc.Life != entity.Alive {
+		if u.doc.Life != entity.Alive { // the counts would hide that one was removed and another added
+			o.AssertLife(modeldb.UnitsC, u.doc.Name, u.doc.Life)
 			continue
 		}
 		if err := check(u); err != nil {
@@ -112,34 +113,41 @@ func (m *Machine) lockUnits(ctx context.Context, o *ops, check func(*Unit) error
 	return names, nil
 }
 
-// CompleteUpgrade has the units of a machine that PrepareUpgrade has locked, and whose operating system was upgraded, run
-// post-series-upgrade. Once all have, the machine has the new series and is no longer locked. The error is entity.Invalid if
-// the machine is not locked, or if units have not finished preparing. It does nothing if it was called before.
-func (m *Machine) CompleteUpgrade(ctx context.Context) error {
+// CompleteUpgrade has the units of a machine that PrepareUpgrade has locked run post-series-upgrade. Once all have, the machine
+// is no longer locked, and has the new series, unless keep says that its operating system was not upgraded. The error is
+// entity.Invalid if the machine is not locked, or if units have not finished preparing. Called again, it changes at most the
+// series that the machine gets, to the one that it has.
+func (m *Machine) CompleteUpgrade(ctx context.Context, keep bool) error {
 	since := m.st.db.Now()
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
 		up := m.doc.Upgrade
+		kept := !keep || up != nil && up.To == m.doc.Series
 		switch {
 		case m.doc.Life != entity.Alive:
 			return entity.Errorf(entity.NotAlive, "machine is not alive")
 		case up == nil:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "it has not been prepared"),
 				"Prepare it first: juju upgrade-machine %s prepare BASE", m.doc.ID)
-		case up.Completing:
+		case up.Completing && kept:
 			return mongo.ErrNothing
-		case len(up.Waiting) > 0:
+		case !up.Completing && len(up.Waiting) > 0:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "units have not finished preparing: %s", strings.Join(up.Waiting, ", ")),
 				"To see what a unit is waiting for: juju explain %s", up.Waiting[0])
 		}
-		waiting, err := m.lockUnits(ctx, o, func(*Unit) error { return nil })
-		if err != nil {
-			return err
-		}
 		next := *up
-		next.Completing, next.Since, next.Waiting = true, since, waiting
+		if keep {
+			next.To = m.doc.Series
+		}
+		if !up.Completing {
+			waiting, err := m.lockUnits(ctx, o, func(*Unit) error { return nil })
+			if err != nil {
+				return err
+			}
+			next.Completing, next.Since, next.Waiting = true, since, waiting
+		}
 		m.upgradeOps(o, modeltxn.IsAlive, next)
 		return nil
 	})
@@ -197,7 +205,7 @@ func (m *Machine) noLongerWaits(o *ops, unit string) error {
 	return nil
 }
 
-// cleanupUpgrade lets the upgrade of a removed unit's machine no longer wait for the unit.
+// cleanupUpgrade lets the upgrade of a destroyed unit's machine no longer wait for the unit, whose agent runs no hook of it.
 func (st *State) cleanupUpgrade(ctx context.Context, unit string) error {
 	return st.change(ctx, func(o *ops) error {
 		machines, err := st.machines(bson.D{{"upgrade.waiting", unit}})

@@ -351,7 +351,7 @@ var machineMutators = []mutator{
 		return x.RetryProvisioning(s.ctx, &demand)
 	}, noRoomForMachine4),
 	on("Machine.PrepareUpgrade", "", theMachine("0"), prepares),
-	on("Machine.CompleteUpgrade", "", theMachine("0"), func(s *scene, x *state.Machine) error { return x.CompleteUpgrade(s.ctx) },
+	on("Machine.CompleteUpgrade", "", theMachine("0"), func(s *scene, x *state.Machine) error { return x.CompleteUpgrade(s.ctx, false) },
 		prepared, finished),
 	on("Machine.SetStatus", "", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusStarted})

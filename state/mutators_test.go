@@ -69,7 +69,7 @@ var readers = map[string]string{
 	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
 		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchUnfinishedModels WatchUsers`,
-	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Spaces Tasks",
+	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
 	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",

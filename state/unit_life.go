@@ -131,7 +131,7 @@ func (u *Unit) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifec
 	return []lifecycle.Guard{lifecycle.Unstarted}, nil
 }
 
-// The possible moves depend on Started, and removal on Machines, Tasked and Locked.
+// The possible moves depend on Started, the first on Locked, and removal on Machines and Tasked.
 func (u *Unit) asserts() bson.D {
 	assert := bson.D{{"started", u.doc.Started}}
 	if !u.doc.Machines {
@@ -147,6 +147,9 @@ func (u *Unit) asserts() bson.D {
 }
 
 func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
+	if t.from == entity.Alive && u.doc.Locked {
+		o.Cleanup(modeldb.CleanupUpgrade, u.doc.Name)
+	}
 	if t.from == entity.Alive && u.kind() == lifecycle.Principal {
 		if err := u.st.fewerUnitsOps(ctx, o, u.doc.Service); err != nil {
 			return nil, err
@@ -159,9 +162,6 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 		return nil, err
 	}
 	o.taskedOps(u.doc.Name, u.doc.Tasked)
-	if u.doc.Locked {
-		o.Cleanup(modeldb.CleanupUpgrade, u.doc.Name)
-	}
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 

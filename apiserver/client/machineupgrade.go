@@ -13,9 +13,10 @@ func (c *Conn) PrepareUpgrade(ctx context.Context, machine string, base entity.B
 	return c.upgradeMachine(ctx, "UpgradeSeriesPrepare", machine, params.UpdateChannelArg{Channel: base.Short(), Force: force})
 }
 
-// CompleteUpgrade completes the upgrade of the operating system of a machine that PrepareUpgrade has prepared.
-func (c *Conn) CompleteUpgrade(ctx context.Context, machine string) error {
-	return c.upgradeMachine(ctx, "UpgradeSeriesComplete", machine, params.UpdateChannelArg{})
+// CompleteUpgrade completes the upgrade of the operating system of a machine that PrepareUpgrade has prepared. With keep the
+// machine keeps its base.
+func (c *Conn) CompleteUpgrade(ctx context.Context, machine string, keep bool) error {
+	return c.upgradeMachine(ctx, "UpgradeSeriesComplete", machine, params.UpdateChannelArg{KeepBase: keep})
 }
 
 func (c *Conn) upgradeMachine(ctx context.Context, method, machine string, arg params.UpdateChannelArg) error {

@@ -2,7 +2,6 @@ package facades
 
 import (
 	"context"
-	"strings"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -12,11 +11,10 @@ import (
 // machineManagerUpgradeSeriesPrepare prepares a machine for an upgrade of its operating system.
 func machineManagerUpgradeSeriesPrepare(ctx context.Context, c *Caller, p params.UpdateChannelArg) (params.ErrorResult, error) {
 	return ofMachine(ctx, c, "UpgradeSeriesPrepare", p, func(m *state.Machine) error {
-		text := p.Channel
-		if !strings.Contains(text, "@") {
-			text = "ubuntu@" + text
+		if p.Channel == "" {
+			return entity.Errorf(entity.Invalid, "base missing from args")
 		}
-		base, err := entity.ParseBase(text, "")
+		base, err := entity.ParseBase(p.Channel, entity.BaseOf(m.Series()).Name)
 		if err != nil {
 			return err
 		}
@@ -26,7 +24,7 @@ func machineManagerUpgradeSeriesPrepare(ctx context.Context, c *Caller, p params
 
 // machineManagerUpgradeSeriesComplete completes the upgrade of a machine's operating system.
 func machineManagerUpgradeSeriesComplete(ctx context.Context, c *Caller, p params.UpdateChannelArg) (params.ErrorResult, error) {
-	return ofMachine(ctx, c, "UpgradeSeriesComplete", p, func(m *state.Machine) error { return m.CompleteUpgrade(ctx) })
+	return ofMachine(ctx, c, "UpgradeSeriesComplete", p, func(m *state.Machine) error { return m.CompleteUpgrade(ctx, p.KeepBase) })
 }
 
 // ofMachine carries out a step of an upgrade on its machine.

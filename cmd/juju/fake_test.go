@@ -331,8 +331,8 @@ func (f *fakeModel) PrepareUpgrade(ctx context.Context, machine string, base ent
 	return f.note("PrepareUpgrade", machine, " ", base.Short(), " ", force)
 }
 
-func (f *fakeModel) CompleteUpgrade(ctx context.Context, machine string) error {
-	return f.note("CompleteUpgrade", machine)
+func (f *fakeModel) CompleteUpgrade(ctx context.Context, machine string, keep bool) error {
+	return f.note("CompleteUpgrade", machine, " ", keep)
 }
 
 func (f *fakeModel) RetryProvisioning(

@@ -79,7 +79,7 @@ func TestAbsentCommands(t *testing.T) {
 // Every command that removes something, or asks for a confirmation, takes the flags with which scripts answer.
 func TestYesFlags(t *testing.T) {
 	t.Parallel()
-	removes := regexp.MustCompile(`^(remove|destroy|delete|kill|detach|revoke)-|^(unregister|logout|revoke|restore-backup|upgrade-(model|controller))$`)
+	removes := regexp.MustCompile(`^(remove|destroy|delete|kill|detach|revoke)-|^(unregister|logout|revoke|restore-backup|upgrade-(model|controller|machine))$`)
 	n := 0
 	for _, cmd := range New(&cli.Session{}).Commands() {
 		yes, noPrompt := cmd.Flags().Lookup("yes"), cmd.Flags().Lookup("no-prompt")

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"juju/state/entity"
@@ -81,6 +82,9 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	case !u.Started:
 		return x.undeployed(u, depth)
 	case u.Life == entity.Alive:
+		if held, err := x.held(u, depth); err != nil || held {
+			return err
+		}
 		if by := u.Deployer(); depth == 0 && by.Kind == entity.KindMachine {
 			m, err := x.db.Machine(by.ID)
 			if err != nil {
@@ -270,6 +274,20 @@ func (x *explainer) upgrade(m modeldb.Machine, depth int) {
 		reason.Hint = "upgrade its operating system, then: juju upgrade-machine " + m.ID + " complete"
 	}
 	x.add(reason)
+}
+
+// held explains, and reports, that a unit does nothing because its machine's operating system is upgraded.
+func (x *explainer) held(u modeldb.Unit, depth int) (bool, error) {
+	id, err := x.db.MachineOf(u)
+	if err != nil || id == "" {
+		return false, err
+	}
+	m, err := x.db.Machine(id)
+	if err != nil || m.Upgrade == nil || slices.Contains(m.Upgrade.Waiting, u.Name) {
+		return false, err
+	}
+	x.upgrade(m, depth)
+	return true, nil
 }
 
 // machineStart explains why a machine that needs an instance has not started yet.

@@ -53,7 +53,7 @@ const (
 	CleanupArchive = "archive" // release a resource's file if nothing uses it any more
 	// CleanupAddresses has the units of a service publish the addresses to which it is bound now.
 	CleanupAddresses = "addresses"
-	CleanupUpgrade   = "upgrade"  // let a machine's upgrade no longer wait for a removed unit
+	CleanupUpgrade   = "upgrade"  // let a machine's upgrade no longer wait for a destroyed unit
 	CleanupPeers     = "peers"    // add the peer relations that a service lacks after the removal of one
 	CleanupSettings  = "settings" // delete a removed relation's settings, outside transactions
 )

@@ -26,7 +26,7 @@ type Unit struct {
 	Counted int `bson:"counted,omitempty"`
 	// Tasked is set with the unit's first task: when the unit is removed, its tasks are cancelled.
 	Tasked bool `bson:"tasked,omitempty"`
-	// Locked is set with the first upgrade of its machine's operating system: when the unit is removed, the upgrade no
+	// Locked is set with the first upgrade of its machine's operating system: once the unit is not Alive, the upgrade no
 	// longer waits for it.
 	Locked bool `bson:"locked,omitempty"`
 	// StorageToken is the token of the last hook that added storage.

@@ -72,10 +72,14 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return Op{Verb: ClearResolved} // otherwise it would resolve the next failure, which the user has not seen
 	case dying && !local.Installed:
 		return endWithoutHooks(local, remote)
-	case !local.Installed && unit.PrivateAddress == "":
+	}
+	if op, ok := nextInUpgrade(local, remote); ok {
+		return op
+	}
+	if !local.Installed && unit.PrivateAddress == "" {
 		return Op{Verb: Wait} // the machine has no address yet, which hooks may need
 	}
-	for _, next := range []func(localstate.State, Remote) (Op, bool){nextInUpgrade, nextCreated, nextInChain, nextInScopes, nextInTurn} {
+	for _, next := range []func(localstate.State, Remote) (Op, bool){nextCreated, nextInChain, nextInScopes, nextInTurn} {
 		if op, ok := next(local, remote); ok {
 			return op
 		}
