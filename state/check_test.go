@@ -224,6 +224,8 @@ var damages = []damage{
 		finding: "statuses u#mysql/0: it is damaged: status data: a value is of type entity.Status"},
 	{collection: "machines", id: "3", change: set("addresses", []string{"127.0.0.9", "a\x00b"}),
 		finding: `machines 3: its addresses are damaged: address: it contains a NUL character`},
+	{collection: "machines", id: "3", change: set("upgrade", bson.M{"number": 1, "to": "noble", "version": 1, "waiting": []string{"mysql/99"}}),
+		finding: "machines 3: its upgrade waits for a unit that it lacks: mysql/99"},
 	{collection: "services", id: "mysql", change: set("bindings", []bson.M{{"endpoint": "", "space": "77"}, {"endpoint": "admin", "space": "0"}}),
 		finding: "services mysql: it is bound to spaces that are gone: 77"},
 	{collection: "services", id: "mysql", change: set("exposures", []bson.M{{"endpoint": "admin", "spaces": []string{"alpha", "gone"}}}),

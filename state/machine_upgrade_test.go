@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -177,17 +176,27 @@ func TestNothingIsPlacedOnALockedMachine(t *testing.T) {
 		w.finishes("web/0")
 		w.finishes("web/1")
 	}
-	// One that is added first is locked too, even if the number of units has not changed.
-	w.started("web/0")
-	w.ok(w.unit("web/0").Destroy(w.ctx, entity.Destruction{}))
+}
+
+// The lock has all units, even if another subordinate replaces one while it is being made.
+func TestUnitsThatChangeWhileTheirMachineIsLocked(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	w.deploy("other", statetest.Logging, 0)
+	old, next, m := w.relate("mysql", "logging"), w.relate("mysql", "other"), w.provisioned("0")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, old.ID()))
+	w.started("logging/0")
+	w.ok(old.Destroy(w.ctx, entity.Destruction{}))
+	w.clean()
 	w.st.Before(func() {
-		w.ok(w.unit("web/0").EnsureDead(w.ctx))
-		w.ok(w.unit("web/0").Remove(w.ctx))
-		w.ok(places["unit"]())
+		w.end("logging/0")
+		w.ok(my.EnterScope(w.ctx, next.ID()))
 	})
-	w.ok(m.PrepareUpgrade(w.ctx, "noble", false))
-	if got := w.upgradeOf("0"); !strings.HasPrefix(got, "preparing the upgrade to ubuntu@24.04: waiting for web/1, web/") {
-		t.Errorf("status says %q", got)
+	w.ok(m.PrepareUpgrade(w.ctx, "focal", true))
+	if got, want := w.upgradeOf("0"), "preparing the upgrade to ubuntu@20.04: waiting for mysql/0, other/0"; got != want {
+		t.Errorf("status says %q, want %q", got, want)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // nil means all. Every collection is either here or in Unruled.
 var Fields = map[string][]string{
 	modeldb.ModelC:       {"life", "constraints"},
-	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses"},
+	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses", "upgrade"},
 	modeldb.UnitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
 	modeldb.ServicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits", "rollout", "bindings", "exposures"},
 	modeldb.NetworksC:    {"spaces", "subnets"},
@@ -101,6 +101,7 @@ var modelRules = slices.Concat(
 		{of: modeldb.PortsC, judge: judgeRanges},
 		{of: modeldb.StatusesC, judge: judgeStatus},
 		{of: modeldb.MachinesC, judge: judgeAddresses},
+		{of: modeldb.MachinesC, judge: judgeUpgrade},
 		{of: modeldb.CleanupsC, judge: judgeCleanup},
 		{of: modeldb.SequenceC, ids: sequences, judge: judgeSequence},
 		{of: modeldb.ServicesC, judge: judgeMinUnits},
