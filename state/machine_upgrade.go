@@ -131,7 +131,7 @@ func (m *Machine) CompleteUpgrade(ctx context.Context, keep bool) error {
 		case up == nil:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "it has not been prepared"),
 				"Prepare it first: juju upgrade-machine %s prepare BASE", m.doc.ID)
-		case up.Completing && kept:
+		case up.Completing && kept && len(up.Waiting) > 0: // else a repair took the last unit off the list
 			return mongo.ErrNothing
 		case !up.Completing && len(up.Waiting) > 0:
 			return entity.WithHint(entity.Errorf(entity.Invalid, "units have not finished preparing: %s", strings.Join(up.Waiting, ", ")),

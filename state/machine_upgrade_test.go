@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -147,6 +150,26 @@ func TestUpgradeThatKeepsTheSeries(t *testing.T) {
 		if got := w.status().Machines[0]; got.Series != "jammy" || got.Upgrade != nil {
 			t.Errorf("machine 0 has series %s and upgrade %v after %v", got.Series, got.Upgrade, said)
 		}
+	}
+}
+
+// An upgrade whose list of units was repaired can be completed.
+func TestUpgradeAfterARepair(t *testing.T) {
+	w := newWorld(t)
+	_, m := w.upgradable()
+	w.ok(m.PrepareUpgrade(w.ctx, "noble", false))
+	w.finishes("web/0")
+	w.finishes("web/1")
+	w.ok(m.CompleteUpgrade(w.ctx, false))
+	w.ok(w.st.Write("machines", func(c *mgo.Collection) error {
+		return c.UpdateId("0", bson.M{"$set": bson.M{"upgrade.waiting": []string{"none/1"}}})
+	}))
+	if found := w.check(true); len(found) != 1 {
+		t.Errorf("a check found %v", found)
+	}
+	w.ok(m.CompleteUpgrade(w.ctx, false))
+	if got := w.status().Machines[0]; got.Series != "noble" || got.Upgrade != nil {
+		t.Errorf("machine 0 has series %s and upgrade %v", got.Series, got.Upgrade)
 	}
 }
 
