@@ -39,6 +39,30 @@ func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 	w.checkCounts()
 }
 
+// Where connections come from can be said of relations with other models only, and is never everywhere.
+func TestViaIsForOtherModels(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 0)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	via := func(cidrs ...string) error {
+		_, err := w.st.AddRelationVia(w.ctx, cidrs, "wordpress", "mysql")
+		return err
+	}
+	w.refused(via("192.0.2.0/24"), entity.Invalid,
+		`cannot add relation "wordpress:db mysql:server": the --via option can only be used when relating to offers in a different model`)
+	x := w.st.CrossModel()
+	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
+		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+	for cidr, says := range map[string]string{"192.0.2.1": `invalid CIDR "192.0.2.1"`, "0.0.0.0/0": `CIDR "0.0.0.0/0" not allowed`} {
+		_, err := w.st.AddRelationVia(w.ctx, []string{cidr}, "wordpress", "db")
+		w.refused(err, entity.Invalid, says)
+		r, err := w.st.AddRelation(w.ctx, "wordpress", "db")
+		w.ok(err)
+		w.refused(x.Mirror(w.ctx, r.ID(), entity.Members{Egress: []string{cidr}}), entity.Invalid, says)
+		w.ok(r.Destroy(w.ctx, plain))
+	}
+}
+
 // Until the cleaner has destroyed the offers of a service that was destroyed by force, they are what it waits for.
 func TestForcedServiceWaitsForItsOffers(t *testing.T) {
 	w := newWorld(t)

@@ -149,6 +149,8 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		err = st.cleanupUpgrade(ctx, doc.Arg)
 	case modeldb.CleanupAddresses:
 		err = st.republish(ctx, doc.Arg)
+	case modeldb.CleanupEgress:
+		err = st.republishEgress(ctx, doc.Arg)
 	case modeldb.CleanupPeers:
 		err = st.addPeers(ctx, doc.Arg)
 	case modeldb.CleanupStorage:

@@ -124,7 +124,7 @@ func (m *Machine) addressOps(o *ops, assert any, seen modeldb.Machine, fields bs
 func addressSettings(address string) map[string]string {
 	settings := map[string]string{"private-address": address, "ingress-address": address}
 	if subnet := entity.HostSubnet(address); subnet != "" {
-		settings["egress-subnets"] = subnet
+		settings[egressKey] = subnet
 	}
 	return settings
 }

@@ -16,6 +16,7 @@ import (
 	"juju/state/internal/crossmodel"
 	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -29,8 +30,8 @@ func (x CrossModel) WatchRemotes(ctx context.Context) (<-chan struct{}, error) {
 
 // WatchShared fires when anything that other models see may have changed.
 func (x CrossModel) WatchShared(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, x.st.hub, watcher.Collection(modeldb.OffersC), watcher.Collection(modeldb.RelationsC),
-		watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC)), nil
+	return watcher.Notify(ctx, x.st.hub, watcher.Collection(modeldb.ModelC), watcher.Collection(modeldb.OffersC),
+		watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC)), nil
 }
 
 // Connections returns the relations with services of other models, by number.
@@ -213,7 +214,11 @@ func (x CrossModel) Mirror(ctx context.Context, relation int, m entity.Members) 
 	if !ok {
 		return entity.Errorf(entity.Invalid, "relation %q has no service of another model", r.doc.Key)
 	}
-	one := &mirroring{CrossModel: x, rel: r, end: end, want: map[string]map[string]string{}, service: m.Application}
+	if err := cmp.Or(entity.CheckEgress(m.Egress), limits.ExposedTo.Check(len(m.Egress))); err != nil {
+		return fmt.Errorf("cannot let the other model reach relation %q: %w", r.doc.Key, err)
+	}
+	one := &mirroring{CrossModel: x, rel: r, end: end, want: map[string]map[string]string{}, service: m.Application,
+		egress: m.Egress}
 	for n, settings := range m.Units {
 		one.want[end.Service+"/"+strconv.Itoa(n)] = settings
 	}
@@ -227,6 +232,7 @@ type mirroring struct {
 	end     modeldb.Endpoint
 	want    map[string]map[string]string // the settings of each unit
 	service map[string]string            // nil if they are not known
+	egress  []string                     // where their connections come from
 	turn    int                          // the relation's Mirrors since this call began
 }
 
@@ -276,7 +282,11 @@ func (m *mirroring) begin(ctx context.Context) (differs bool, err error) {
 		} else if err != nil {
 			return err
 		}
-		o.Update(modeldb.RelationsC, m.rel.doc.Key, m.now(), bson.D{{"$inc", bson.D{{"mirrors", 1}}}})
+		update := bson.D{{"$inc", bson.D{{"mirrors", 1}}}}
+		if m.lets() {
+			update = append(update, bson.DocElem{Name: "$set", Value: bson.D{{"ingress", m.egress}}})
+		}
+		o.Update(modeldb.RelationsC, m.rel.doc.Key, m.now(), update)
 		m.turn++
 		return nil
 	})
@@ -324,6 +334,9 @@ func (m *mirroring) differs() (bool, error) {
 	if leave := m.leaving(scopes); len(leave) > 0 || m.rel.doc.Life != entity.Alive || m.rel.doc.Suspended {
 		return len(leave) > 0, nil
 	}
+	if m.lets() {
+		return true, nil
+	}
 	docs, err := m.st.db.SettingsIn(m.rel.doc.ID)
 	if err != nil {
 		return false, err
@@ -344,6 +357,11 @@ func (m *mirroring) differs() (bool, error) {
 		}
 	}
 	return m.service != nil && !same(m.end.Service, m.service), nil
+}
+
+// lets reports whether the ports of the offered service are to be opened to other subnets.
+func (m *mirroring) lets() bool {
+	return m.rel.doc.Consumer != nil && !slices.Equal(m.rel.doc.Ingress, m.egress)
 }
 
 func (m *mirroring) scopeID(unit string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
@@ -75,6 +76,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 			return entity.Errorf(entity.Invalid, "cannot set and reset key %q simultaneously", key)
 		}
 	}
+	token := uuid.NewString()
 	err = s.st.change(ctx, func(o *ops) error {
 		doc, err := s.st.db.Model()
 		if err != nil {
@@ -89,6 +91,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		}
 		var change bson.D
 		var sets, unsets bson.D
+		egress := doc.Config[modelconfig.EgressSubnets]
 		for _, s := range modelconfig.Settings {
 			was, isSet := doc.Config[s.Key]
 			if err := checkFixed(s, doc.Settings()[s.Key].Value, values, reset); err != nil {
@@ -109,6 +112,10 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		}
 		if len(change) == 0 {
 			return mongo.ErrNothing
+		}
+		if next, ok := values[modelconfig.EgressSubnets]; next != egress && (ok || slices.Contains(reset, modelconfig.EgressSubnets)) {
+			id := modeldb.CleanupEgress + "-" + token
+			o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupEgress, Arg: egress})
 		}
 		// A key is replaced whatever its value was.
 		o.Update(modeldb.ModelC, modeldb.ModelC, append(bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, alone...), change)

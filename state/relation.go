@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 )
 
 // newRelation is modeldb.NewRelation for a new relation.
@@ -116,6 +118,11 @@ func (st *State) existing(pairs [][]modeldb.Endpoint) (found []*Relation, err er
 
 // AddRelation relates two services, named with or without their endpoints.
 func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, error) {
+	return st.AddRelationVia(ctx, nil, names...)
+}
+
+// AddRelationVia is AddRelation with a service of another model, to which connections come from these subnets.
+func (st *State) AddRelationVia(ctx context.Context, via []string, names ...string) (*Relation, error) {
 	if len(names) != 2 {
 		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
@@ -132,6 +139,10 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	}
 	id, taken := 0, false
 	doc := st.newRelation(0, candidates[0]...)
+	if err := checkVia(doc, via); err != nil {
+		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)
+	}
+	doc.Via = via
 	err = st.change(ctx, func(o *ops) error {
 		if _, err := st.db.AliveModel(); err != nil {
 			return err
@@ -169,6 +180,18 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)
 	}
 	return st.relation(doc.Key)
+}
+
+// checkVia rejects subnets that connections in a relation can't be said to come from.
+func checkVia(doc modeldb.Relation, via []string) error {
+	if len(via) == 0 {
+		return nil
+	}
+	if _, across := doc.RemoteEnd(); !across {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "the --via option can only be used when relating to offers in a different model"),
+			"Units of one model reach each other at their own addresses: leave it out.")
+	}
+	return cmp.Or(entity.CheckEgress(via), limits.ExposedTo.Check(len(via)))
 }
 
 // checkEnds rejects a relation that its services can't have, and asserts that each is Alive and has the charm that was

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -12,7 +13,6 @@ import (
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
-	"juju/state/modelconfig"
 	"juju/state/mongo"
 )
 
@@ -117,8 +117,8 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		if err != nil {
 			return err
 		}
-		if egress := model.Settings()[modelconfig.EgressSubnets].Value; egress != "" {
-			first["egress-subnets"] = egress
+		if egress := ru.rel.doc.Egress(model); len(egress) > 0 {
+			first[egressKey] = strings.Join(egress, ",")
 		}
 	}
 	key := modeldb.RelationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)

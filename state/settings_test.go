@@ -79,7 +79,8 @@ func TestReenteringAScopeResetsSettings(t *testing.T) {
 		t.Errorf("with egress subnets the settings are %v, want %v", got, want)
 	}
 	for value, says := range map[string]string{"10.1.0.0": `egress-subnets: invalid CIDR "10.1.0.0"`,
-		"fd00::/8,10.1.0.1/24": `egress-subnets: CIDR "10.1.0.1/24" has bits beyond its mask`} {
+		"fd00::/8,10.1.0.1/24": `egress-subnets: invalid CIDR "10.1.0.1/24": it is an address in the network 10.1.0.0/24`,
+		"::/0":                 `egress-subnets: CIDR "::/0" not allowed`} {
 		r.refused(r.st.Settings().SetConfig(r.ctx, map[string]string{"egress-subnets": value}, nil), entity.Invalid, says)
 	}
 	if after := r.version(); after == before {

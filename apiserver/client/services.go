@@ -160,8 +160,13 @@ func (c *Conn) DestroyServices(
 // AddRelation relates two services, named with or without their endpoints. It returns the
 // names of the chosen endpoints, by service.
 func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (names map[string]string, err error) {
+	return c.AddRelationVia(ctx, nil, endpoints...)
+}
+
+// AddRelationVia is AddRelation with a service of another model, to which connections come from these subnets.
+func (c *Conn) AddRelationVia(ctx context.Context, via []string, endpoints ...string) (names map[string]string, err error) {
 	var result params.AddRelationResults
-	err = c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints}, &result)
+	err = c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints, ViaCIDRs: via}, &result)
 	names = map[string]string{}
 	for service, endpoint := range result.Endpoints {
 		names[service] = endpoint.Name

@@ -247,17 +247,13 @@ func isKind(tag params.Tag, kind entity.TagKind) error {
 }
 
 func applicationAddRelation(ctx context.Context, c *Caller, p params.AddRelation) (params.AddRelationResults, error) {
-	if len(p.ViaCIDRs) > 0 {
-		return params.AddRelationResults{},
-			entity.Errorf(entity.NotSupported, "--via is not supported: on one controller, firewalls let models reach each other")
-	}
 	if len(p.Endpoints) != 2 {
 		return params.AddRelationResults{}, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
 	if err := c.mayRelate(ctx, p.Endpoints); err != nil {
 		return params.AddRelationResults{}, err
 	}
-	r, err := c.Model.AddRelation(ctx, p.Endpoints...)
+	r, err := c.Model.AddRelationVia(ctx, p.ViaCIDRs, p.Endpoints...)
 	if err != nil {
 		return params.AddRelationResults{}, err
 	}

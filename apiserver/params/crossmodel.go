@@ -269,7 +269,7 @@ func OfferOf(o entity.Offer) ApplicationOfferAdminDetails {
 			status = entity.Status{Status: "suspended", Message: c.Message}
 		}
 		d.Connections = append(d.Connections, OfferConnection{SourceModelTag: TagOf(entity.ModelTag(c.Model)), RelationID: c.Relation,
-			Username: c.User, Endpoint: c.Endpoint, Status: *StatusOf(status), IngressSubnets: []string{}})
+			Username: c.User, Endpoint: c.Endpoint, Status: *StatusOf(status), IngressSubnets: append([]string{}, c.Ingress...)})
 	}
 	return d
 }
@@ -282,7 +282,8 @@ func (d ApplicationOfferAdminDetails) Read() entity.Offer {
 		o.Users = append(o.Users, entity.OfferUser{User: u.UserName, DisplayName: u.DisplayName, Access: u.Access})
 	}
 	for _, w := range d.Connections {
-		c := entity.Connection{Relation: w.RelationID, Model: w.SourceModelTag.ID, User: w.Username, Endpoint: w.Endpoint}
+		c := entity.Connection{Relation: w.RelationID, Model: w.SourceModelTag.ID, User: w.Username, Endpoint: w.Endpoint,
+			Ingress: w.IngressSubnets}
 		switch w.Status.Status {
 		case "broken":
 			c.Life = entity.Dying

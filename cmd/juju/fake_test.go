@@ -239,6 +239,13 @@ func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction,
 }
 
 func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]string, error) {
+	return f.AddRelationVia(ctx, nil, ends...)
+}
+
+func (f *fakeModel) AddRelationVia(ctx context.Context, via []string, ends ...string) (map[string]string, error) {
+	if len(via) > 0 {
+		return nil, f.note("AddRelation via", via, ends)
+	}
 	return map[string]string{"web": "store", "store": "db"}, f.note("AddRelation", ends)
 }
 

@@ -44,7 +44,6 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"status --verbos": "ERROR unknown flag: --verbos\nDid you mean: --verbose\n" +
 			"For usage: juju help status\n",
 		"deploy ./web --channel edge":   "ERROR juju deploy has no flag --channel: there is no charm store\nFor usage: juju help deploy\n",
-		"integrate a b --via x":         "ERROR juju integrate has no flag --via: an offering model opens its ports to the addresses that the units have\nFor usage: juju help ",
 		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
 		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
 	} {

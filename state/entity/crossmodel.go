@@ -80,6 +80,8 @@ type Connection struct {
 	// If the other model consumes, OfferName is the offer that it uses, and Counterpart is the number of the relation there.
 	OfferName   string
 	Counterpart int
+	// Ingress are the subnets that its connections come from, which the offered service's ports are open to.
+	Ingress []string
 }
 
 // A NearEnd is the end of a relation with a remote service that the other model gets to know.
@@ -89,10 +91,11 @@ type NearEnd struct {
 }
 
 // Members are the units of a model's own service in a relation, by number, with their settings, and the settings that
-// their leader has set.
+// their leader has set. Egress are the subnets that their connections come from, if the model consumes.
 type Members struct {
 	Units       map[int]map[string]string
 	Application map[string]string
+	Egress      []string `json:",omitempty"`
 }
 
 // A Consumed describes a service of another model that is to be used.

@@ -63,6 +63,20 @@ func CompareCIDRs(a, b string) int {
 	return cmp.Or(p.Addr().Compare(q.Addr()), cmp.Compare(p.Bits(), q.Bits()))
 }
 
+// CheckEgress returns an Invalid error for subnets that connections can't be said to come from: what names no subnet, or all
+// addresses.
+func CheckEgress(cidrs []string) error {
+	if err := (ExposedTo{CIDRs: cidrs}).Check(); err != nil {
+		return err
+	}
+	for _, cidr := range cidrs {
+		if netip.MustParsePrefix(cidr).Bits() == 0 {
+			return WithHint(Errorf(Invalid, "CIDR %q not allowed", cidr), "To let everyone reach a service: juju expose, in its own model")
+		}
+	}
+	return nil
+}
+
 // NormalCIDR returns a CIDR in its canonical form, without the bits of a host. The error is Invalid.
 func NormalCIDR(text string) (string, error) {
 	prefix, err := netip.ParsePrefix(text)

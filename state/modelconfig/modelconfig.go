@@ -2,8 +2,8 @@
 package modelconfig
 
 import (
+	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -101,8 +101,8 @@ var Settings = []Setting{
 	{
 		Key: EgressSubnets, Type: "string", Empty: true,
 		Doc: "the subnets that connections of the model's units come from, separated by commas, as 10.1.0.0/24, if a gateway " +
-			"hides the units' own addresses: units tell them in the relations that they enter from then on, and network-get " +
-			"prints them",
+			"hides the units' own addresses: units tell them in their relations, models of the services that they use from other " +
+			"models open ports to them, and network-get prints them",
 	},
 	{
 		Key: FirewallMode, Type: "string", Default: FirewallInstance, Fixed: true,
@@ -350,16 +350,11 @@ func checkServices(key, value string) error {
 	return nil
 }
 
-// canonicalSubnets returns a list of CIDRs as it is stored, and an Invalid error for what is none, or has bits beyond its mask.
+// canonicalSubnets returns a list of CIDRs as it is stored.
 func canonicalSubnets(key, value string) (string, error) {
 	all := splitList(value)
-	for _, cidr := range all {
-		if subnet, err := netip.ParsePrefix(cidr); err != nil {
-			return "", entity.Errorf(entity.Invalid, "%s: invalid CIDR %q", key, cidr)
-		} else if subnet != subnet.Masked() {
-			return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: CIDR %q has bits beyond its mask", key, cidr),
-				"Its subnet is %s", subnet.Masked())
-		}
+	if err := entity.CheckEgress(all); err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
 	}
 	text := strings.Join(all, ",")
 	return text, limits.Name.CheckText(text)

@@ -22,7 +22,6 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"container remote operator", "", "there is no Kubernetes cloud"},
 	{"background", "run-action", "it does not wait unless --wait is given"},
 	{"max-output", "", "the output is always shown in full"},
-	{"via", "", "an offering model opens its ports to the addresses that the units have"},
 	{"disks", "add-machine", "the size of the disk is a constraint, as in --constraints root-disk=20G"},
 	{"public-key", "add-machine", "the public key is read from the private one: --private-key"},
 	{"clouds regions", "bootstrap", "see juju clouds and juju regions"},

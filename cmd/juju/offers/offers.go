@@ -92,7 +92,8 @@ func connectionRows(o entity.Offer) (rows [][]string) {
 	}
 	for _, c := range o.Connections {
 		e := ends[c.Endpoint]
-		rows = append(rows, []string{o.Name, c.User, strconv.Itoa(c.Relation), statusOf(c), c.Endpoint, e.Interface, e.Role, ""})
+		rows = append(rows, []string{o.Name, c.User, strconv.Itoa(c.Relation), statusOf(c), c.Endpoint, e.Interface, e.Role,
+			strings.Join(c.Ingress, ",")})
 	}
 	if len(rows) == 0 {
 		for _, e := range o.Endpoints {
@@ -130,12 +131,13 @@ type (
 		Role      string `json:"role" yaml:"role"`
 	}
 	shownConnection struct {
-		Model    string `json:"source-model-uuid" yaml:"source-model-uuid"`
-		User     string `json:"username" yaml:"username"`
-		Relation int    `json:"relation-id" yaml:"relation-id"`
-		Endpoint string `json:"endpoint" yaml:"endpoint"`
-		Status   string `json:"status" yaml:"status"`
-		Message  string `json:"message,omitempty" yaml:"message,omitempty"`
+		Model    string   `json:"source-model-uuid" yaml:"source-model-uuid"`
+		User     string   `json:"username" yaml:"username"`
+		Relation int      `json:"relation-id" yaml:"relation-id"`
+		Endpoint string   `json:"endpoint" yaml:"endpoint"`
+		Status   string   `json:"status" yaml:"status"`
+		Message  string   `json:"message,omitempty" yaml:"message,omitempty"`
+		Ingress  []string `json:"ingress-subnets,omitempty" yaml:"ingress-subnets,omitempty"`
 	}
 	shownUser struct {
 		DisplayName string `json:"display-name,omitempty" yaml:"display-name,omitempty"`
@@ -158,7 +160,8 @@ func show(t cli.Target, o entity.Offer) shownOffer {
 		one.Endpoints[e.Name] = shownEndpoint{e.Interface, e.Role}
 	}
 	for _, c := range o.Connections {
-		one.Connections = append(one.Connections, shownConnection{c.Model, c.User, c.Relation, c.Endpoint, statusOf(c), c.Message})
+		one.Connections = append(one.Connections, shownConnection{c.Model, c.User, c.Relation, c.Endpoint, statusOf(c), c.Message,
+			c.Ingress})
 	}
 	for _, u := range o.Users {
 		one.Users[u.User] = shownUser{u.DisplayName, u.Access}

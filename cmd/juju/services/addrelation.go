@@ -13,6 +13,7 @@ import (
 )
 
 func AddRelationCommand(s *cli.Session) *cobra.Command {
+	var via []string
 	cmd := &cobra.Command{
 		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]|URL",
 		Aliases: []string{"integrate", "relate"},
@@ -21,10 +22,15 @@ func AddRelationCommand(s *cli.Session) *cobra.Command {
 other requires. Specify the endpoints only if more than one pair matches.
 
 The second can be the URL of an offer of another model, which is then consumed under the
-offer's name, as juju consume does.`,
+offer's name, as juju consume does.
+
+The model that offers a service opens the ports of its units to the addresses of yours.
+If your units connect from others, as through a gateway, name those subnets with --via,
+or for all relations of the model with juju model-config egress-subnets.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db
-  juju add-relation web bob/shop.mysql`,
+  juju add-relation web bob/shop.mysql
+  juju add-relation web bob/shop.mysql --via 192.0.2.0/24`,
 		Annotations: cli.SeeAlso("destroy-relation", "deploy", "consume", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			offer, args, err := offerIn(s, args)
@@ -34,9 +40,12 @@ offer's name, as juju consume does.`,
 			if err != nil {
 				return err
 			}
+			if err := entity.CheckEgress(via); err != nil {
+				return cli.Usage(err)
+			}
 			ctx := cmd.Context()
 			return cli.WithModel(ctx, s, func(api addRelationAPI) error {
-				relate := func() error { return addRelation(ctx, s, api, args) }
+				relate := func() error { return addRelation(ctx, s, api, via, args) }
 				if offer == nil {
 					return relate()
 				}
@@ -44,6 +53,7 @@ offer's name, as juju consume does.`,
 			})
 		},
 	}
+	cmd.Flags().StringSliceVar(&via, "via", nil, "the subnets that connections to an offer of another model come from: CIDR,...")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd
@@ -93,8 +103,8 @@ func endpoints(args []string) error {
 	return nil
 }
 
-func addRelation(ctx context.Context, s *cli.Session, api addRelationAPI, ends []string) error {
-	chosen, err := api.AddRelation(ctx, ends...)
+func addRelation(ctx context.Context, s *cli.Session, api addRelationAPI, via, ends []string) error {
+	chosen, err := api.AddRelationVia(ctx, via, ends...)
 	if err != nil {
 		return err
 	}
@@ -108,5 +118,5 @@ func addRelation(ctx context.Context, s *cli.Session, api addRelationAPI, ends [
 
 type addRelationAPI interface {
 	cli.ConsumeAPI
-	AddRelation(ctx context.Context, endpoints ...string) (map[string]string, error)
+	AddRelationVia(ctx context.Context, via []string, endpoints ...string) (map[string]string, error)
 }

@@ -39,7 +39,7 @@ func Connections(db *modeltxn.DB, query bson.D) ([]entity.Connection, error) {
 			}
 			c.Offer = offers[i].UUID
 			c.Model, c.Counterpart, c.User, c.OfferName = d.Consumer.Model, d.Consumer.Relation, d.Consumer.User, d.Offer
-			c.Token = d.Consumer.Token
+			c.Token, c.Ingress = d.Consumer.Token, d.Ingress
 			all = append(all, c)
 			continue
 		}
@@ -113,12 +113,17 @@ func Members(db *modeltxn.DB, relation int) (m entity.Members, err error) {
 		settings[d.ID] = d.Texts()
 	}
 	m.Application = settings[modeldb.RelationSettingsKey(relation, r.Counterpart(far.Service).Service)]
+	var units []string
 	for _, s := range scopes {
 		if s.Unit != "" {
+			units = append(units, s.Unit)
 			m.Units[entity.UnitNumber(s.Unit)] = settings[modeldb.RelationSettingsKey(relation, s.Unit)]
 		}
 	}
-	return m, nil
+	if r.Consumer == nil {
+		m.Egress, err = egress(db, r, units)
+	}
+	return m, err
 }
 
 // Shown returns the status of a service, as users see it.

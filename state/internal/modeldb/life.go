@@ -53,9 +53,11 @@ const (
 	CleanupArchive = "archive" // release a resource's file if nothing uses it any more
 	// CleanupAddresses has the units of a service publish the addresses to which it is bound now.
 	CleanupAddresses = "addresses"
-	CleanupUpgrade   = "upgrade"  // let a machine's upgrade no longer wait for a destroyed unit
-	CleanupPeers     = "peers"    // add the peer relations that a service lacks after the removal of one
-	CleanupSettings  = "settings" // delete a removed relation's settings, outside transactions
+	// CleanupEgress has all units publish where the model says that their connections come from, in place of what it said.
+	CleanupEgress   = "egress"
+	CleanupUpgrade  = "upgrade"  // let a machine's upgrade no longer wait for a destroyed unit
+	CleanupPeers    = "peers"    // add the peer relations that a service lacks after the removal of one
+	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
 // maxDepth exceeds the number of slashes in any machine's id.

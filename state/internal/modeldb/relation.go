@@ -7,6 +7,7 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 type Relation struct {
@@ -22,6 +23,10 @@ type Relation struct {
 	// Offer is the offer, if a service of another model uses it in this relation, and Consumer is that model's relation.
 	Offer    string    `bson:"offer,omitempty"`
 	Consumer *Consumer `bson:"consumer,omitempty"`
+	// Via are the subnets that connections to the remote service come from, if the user has said so; Ingress are those that
+	// connections to the offered service come from, as the consumer's model has told.
+	Via     []string `bson:"via,omitempty"`
+	Ingress []string `bson:"ingress,omitempty"`
 	// Joined says that the model of the remote service has the relation too.
 	Joined bool `bson:"joined,omitempty"`
 	// Mirrors counts the calls that began to change the units and settings of the other model: only the last goes on.
@@ -51,6 +56,15 @@ func (d Relation) Endpoint(service string) (Endpoint, error) {
 		}
 	}
 	return Endpoint{}, entity.Errorf(entity.NotFound, "service %q is not a member of relation %q", service, d.Key)
+}
+
+// Egress returns the subnets that connections to the other end come from, as the user or the model says; none if from the
+// units' own addresses.
+func (d Relation) Egress(model Model) []string {
+	if text := model.Settings()[modelconfig.EgressSubnets].Value; len(d.Via) == 0 && text != "" {
+		return strings.Split(text, ",")
+	}
+	return d.Via
 }
 
 // Counterpart returns the endpoint whose units the service's units see: the other one, or

@@ -103,12 +103,13 @@ func setExposed(o *modeltxn.Ops, service modeldb.Service, after entity.ExposedEn
 type reach struct {
 	networks modeldb.Networks
 	services map[string]entity.ExposedEndpoints
+	offered  []modeldb.Relation // those with other models that use offers
 }
 
 // reachOf returns the reach of the services that are exposed.
 func reachOf(db *modeltxn.DB) (reach, error) {
 	doc, err := db.Networks()
-	r := reach{doc, map[string]entity.ExposedEndpoints{}}
+	r := reach{networks: doc, services: map[string]entity.ExposedEndpoints{}}
 	if err != nil {
 		return r, err
 	}
@@ -117,12 +118,30 @@ func reachOf(db *modeltxn.DB) (reach, error) {
 	for _, s := range services {
 		r.services[s.Name] = s.ExposedEndpoints()
 	}
+	if err != nil {
+		return r, err
+	}
+	err = db.All(modeldb.RelationsC, bson.D{{"ingress.0", bson.D{{"$exists", true}}}, {"life", entity.Alive},
+		{"suspended", bson.D{{"$ne", true}}}}, &r.offered)
 	return r, err
+}
+
+// consumers returns the subnets from which the models that use a service connect to a port.
+func (r reach) consumers(service string, port modeldb.OpenPort) (cidrs []string) {
+	for _, d := range r.offered {
+		end, err := d.Endpoint(service)
+		if err == nil && (len(port.Endpoints) == 0 || slices.Contains(port.Endpoints, end.Name)) {
+			cidrs = append(cidrs, d.Ingress...)
+		}
+	}
+	return cidrs
 }
 
 // of returns whether everyone can reach a port, or else the networks that can.
 func (r reach) of(port modeldb.OpenPort) (everyone bool, cidrs []string) {
-	for _, to := range r.services[entity.UnitService(port.Unit)].Sources(port.Endpoints) {
+	service := entity.UnitService(port.Unit)
+	cidrs = r.consumers(service, port)
+	for _, to := range r.services[service].Sources(port.Endpoints) {
 		cidrs = append(cidrs, to.CIDRs...)
 		for _, space := range to.Spaces {
 			of, _ := r.networks.SpaceNamed(space)
