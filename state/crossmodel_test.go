@@ -45,7 +45,7 @@ func TestViaIsForOtherModels(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 0)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	via := func(cidrs ...string) error {
-		_, err := w.st.AddRelationVia(w.ctx, cidrs, "wordpress", "mysql")
+		_, err := w.st.CrossModel().AddRelationVia(w.ctx, cidrs, "wordpress", "mysql")
 		return err
 	}
 	w.refused(via("192.0.2.0/24"), entity.Invalid,
@@ -54,7 +54,7 @@ func TestViaIsForOtherModels(t *testing.T) {
 	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
 		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
 	for cidr, says := range map[string]string{"192.0.2.1": `invalid CIDR "192.0.2.1"`, "0.0.0.0/0": `CIDR "0.0.0.0/0" not allowed`} {
-		_, err := w.st.AddRelationVia(w.ctx, []string{cidr}, "wordpress", "db")
+		_, err := w.st.CrossModel().AddRelationVia(w.ctx, []string{cidr}, "wordpress", "db")
 		w.refused(err, entity.Invalid, says)
 		r, err := w.st.AddRelation(w.ctx, "wordpress", "db")
 		w.ok(err)

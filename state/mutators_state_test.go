@@ -195,7 +195,10 @@ var modelMutators = []mutator{
 	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Container: "lxd"})),
 	onModel("AddMachine", "a manual one", addMachine(manualMachine())),
 	onModel("AddRelation", "", addRelation("wordpress", "idle")),
-	onModel("AddRelationVia", "", func(s *scene) error { _, err := s.st.AddRelationVia(s.ctx, nil, "wordpress", "idle"); return err }),
+	onModel("CrossModel.AddRelationVia", "", func(s *scene) error {
+		_, err := s.st.CrossModel().AddRelationVia(s.ctx, nil, "wordpress", "idle")
+		return err
+	}),
 	onModel("AddRelation", "of a container", addRelation("wordpress", "logging")),
 	onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql")),
 	onModel("AddService", "with peers", addService(state.AddServiceParams{Name: "more"}, "riak")),

@@ -118,11 +118,12 @@ func (st *State) existing(pairs [][]modeldb.Endpoint) (found []*Relation, err er
 
 // AddRelation relates two services, named with or without their endpoints.
 func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, error) {
-	return st.AddRelationVia(ctx, nil, names...)
+	return st.CrossModel().AddRelationVia(ctx, nil, names...)
 }
 
-// AddRelationVia is AddRelation with a service of another model, to which connections come from these subnets.
-func (st *State) AddRelationVia(ctx context.Context, via []string, names ...string) (*Relation, error) {
+// AddRelationVia is State.AddRelation with a service of another model, to which connections come from these subnets.
+func (c CrossModel) AddRelationVia(ctx context.Context, via []string, names ...string) (*Relation, error) {
+	st := c.st
 	if len(names) != 2 {
 		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}

@@ -76,7 +76,7 @@ func TestOfferedPortsAreOpenToTheConsumer(t *testing.T) {
 				w.ok(failed)
 				return entity.IsNotFound(err) && len(x.From) == 0
 			}, w.offering, w.using)
-			_, err = w.using.AddRelationVia(w.ctx, []string{"198.51.100.7/32"}, "wordpress", "db")
+			_, err = w.using.CrossModel().AddRelationVia(w.ctx, []string{"198.51.100.7/32"}, "wordpress", "db")
 			w.ok(err)
 			w.opensTo("the relation's gateway", "198.51.100.7/32")
 			egress("203.0.113.0/24")

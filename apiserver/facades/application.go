@@ -253,7 +253,7 @@ func applicationAddRelation(ctx context.Context, c *Caller, p params.AddRelation
 	if err := c.mayRelate(ctx, p.Endpoints); err != nil {
 		return params.AddRelationResults{}, err
 	}
-	r, err := c.Model.AddRelationVia(ctx, p.ViaCIDRs, p.Endpoints...)
+	r, err := c.Model.CrossModel().AddRelationVia(ctx, p.ViaCIDRs, p.Endpoints...)
 	if err != nil {
 		return params.AddRelationResults{}, err
 	}

@@ -254,6 +254,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"unexpose":              {"unexpose web"},
 		"resolved":              {"resolved web/0", "resolved --all", "resolved 0 --constraints mem=1G"},
 		"retry-provisioning":    {"retry-provisioning 0", "retry-provisioning --all"},
+		"upgrade-machine":       {"upgrade-machine 0 prepare noble -y --timeout 1ms", "upgrade-machine 0 complete --timeout 1ms"},
 		"deploy": {"deploy ../../doc/examples/charms/keyvalue", "deploy testdata/bundle.yaml",
 			"deploy testdata/bundle.yaml --dry-run"},
 		"actions":            {"actions web", "actions web --schema", "actions web --format json"},
