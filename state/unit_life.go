@@ -20,50 +20,50 @@ func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 }
 
 // DestroySelf sets the unit Dying on behalf of its own agent if its service is Dying or, for a subordinate, if its
-// principal is or no container relation to the principal's service is Alive; otherwise it does nothing. If what the unit
-// goes with was destroyed with force, so is the unit: its agent may see that before the cleanup reaches the unit.
+// principal is or no container relation to the principal's service is Alive; otherwise it does nothing. If the service or
+// the principal was destroyed with force, so is the unit: its agent may see that before the cleanup reaches the unit.
 func (u *Unit) DestroySelf(ctx context.Context) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.refresh(ctx); entity.IsNotFound(err) {
+		if err := u.refresh(ctx); entity.IsNotFound(err) || err == nil && u.Life() != entity.Alive {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
 		}
-		with, err := u.goesWith(ctx)
+		d := u.st.begin(entity.Destruction{})
+		leaves, err := u.goes(ctx, &d)
+		if err == nil && !leaves && u.kind() != lifecycle.Principal {
+			leaves, err = u.isOrphan(o)
+		}
+		if err == nil && !leaves {
+			err = mongo.ErrNothing
+		}
 		if err != nil {
 			return err
-		}
-		d := u.st.begin(entity.Destruction{})
-		switch {
-		case with != nil && with.life().Strength == entity.Force:
-			d = u.st.again(entity.Force, with.life().Deadline)
-		case with == nil && u.kind() == lifecycle.Principal:
-			return mongo.ErrNothing
-		case with == nil:
-			if orphan, err := u.isOrphan(o); err != nil {
-				return err
-			} else if !orphan {
-				return mongo.ErrNothing
-			}
 		}
 		return o.moveOps(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, d)
 	})
 }
 
-// goesWith returns what the unit's agent destroys the unit with, because it is no longer Alive; nil if there is nothing.
-// Lives never revert, so there is nothing to assert.
-func (u *Unit) goesWith(ctx context.Context) (living, error) {
+// goes reports whether the unit's agent destroys it because something that it belongs to is no longer Alive, and gives d the
+// force of that. Lives never revert, so there is nothing to assert.
+func (u *Unit) goes(ctx context.Context, d *destruction) (leaves bool, err error) {
 	for _, ref := range lifecycle.RefsFrom(u.kind()) {
 		if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
 			continue
 		}
 		for _, name := range u.targets(ref) {
-			if target, err := u.st.find(ctx, ref.To, name); err != nil || target.life().Life != entity.Alive {
-				return target, err
+			target, err := u.st.find(ctx, ref.To, name)
+			if err != nil {
+				return false, err
+			}
+			l := target.life()
+			leaves = leaves || l.Life != entity.Alive
+			if l.Forced() && (d.strength != entity.Force || l.Deadline.Before(d.deadline)) {
+				*d = u.st.again(entity.Force, l.Deadline)
 			}
 		}
 	}
-	return nil, nil
+	return leaves, nil
 }
 
 // isOrphan reports whether a subordinate has no Alive relation of container scope to its principal's service. It asserts

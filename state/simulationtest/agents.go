@@ -57,9 +57,20 @@ func (m *Model) DestroySelf(u *Unit) {
 	if u.Principal != nil {
 		stays = stays && u.Principal.Life.Life == entity.Alive && !u.IsOrphan()
 	}
-	if u.Life.Life == entity.Alive && !stays {
-		m.endUnit(u, Destruction{}, true)
+	if u.Life.Life != entity.Alive || stays {
+		return
 	}
+	d := Destruction{}
+	with := []Life{u.Service.Life}
+	if u.Principal != nil {
+		with = append(with, u.Principal.Life)
+	}
+	for _, l := range with {
+		if l.Strength == entity.Force && (d.Strength != entity.Force || l.Deadline.Before(d.Deadline)) {
+			d.Strength, d.Deadline = entity.Force, l.Deadline
+		}
+	}
+	m.endUnit(u, d, true)
 }
 
 // DestroySubordinates models the agent of a Dying unit: it ends the unit's subordinates and
