@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -30,3 +31,6 @@ func execute(r Replacement) error {
 	}
 	return fmt.Errorf("cannot run %s: %w", r.Argv[0], err)
 }
+
+// ShellWord quotes text as one word for a shell.
+func ShellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clouds"
 	"juju/state/entity"
 )
 
@@ -34,9 +35,6 @@ func (w way) checkLocal() error {
 	return nil
 }
 
-// controllerModel is the name of the model of the controllers' machines.
-const controllerModel = "controller"
-
 // proxyFor returns the controller's machine to connect through, as USER@HOST, or "" to connect directly. It adds the
 // machine's host keys to a known_hosts file.
 func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI, known *strings.Builder) (login string, err error) {
@@ -52,9 +50,9 @@ func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI, known *st
 	if err != nil {
 		return "", err
 	}
-	model := controllerModel
+	model := clouds.ControllerModel
 	for name := range t.Controller.Models {
-		if strings.HasSuffix(name, "/"+controllerModel) {
+		if strings.HasSuffix(name, "/"+clouds.ControllerModel) {
 			model = name
 		}
 	}
@@ -85,10 +83,7 @@ func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI, known *st
 func proxyCommand(options []string, login string) string {
 	command := "ssh"
 	for _, word := range options {
-		command += " " + quoteWord(strings.ReplaceAll(word, "%", "%%"))
+		command += " " + cli.ShellWord(strings.ReplaceAll(word, "%", "%%"))
 	}
-	return command + " -T -W " + quoteWord("[%h]:%p") + " " + login
+	return command + " -T -W " + cli.ShellWord("[%h]:%p") + " " + login
 }
-
-// quoteWord quotes a word for a shell.
-func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -89,7 +89,7 @@ func (u Condition) afterInterrupt() string {
 		again += " --status " + string(u.Status)
 	}
 	if u.Query != nil {
-		again += " --query '" + strings.ReplaceAll(u.QueryText, "'", `'\''`) + "'"
+		again += " --query " + cli.ShellWord(u.QueryText)
 	}
 	return "The changes continue, and nothing is undone. To check them: juju status; to wait again: " + again
 }
