@@ -81,20 +81,21 @@ func (u *Unit) checkSeries(ctx context.Context, series string, force bool) error
 // lockUnits returns the names of the machine's Alive units, subordinates too, and marks them, so that their destruction leaves a
 // cleanup. It asserts that these are all until the transaction is applied.
 func (m *Machine) lockUnits(ctx context.Context, o *ops, check func(*Unit) error) (names []string, err error) {
-	units, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+	units, err := m.hosted()
 	if err != nil {
 		return nil, err
 	}
-	o.Expect(keyOf(m), "units", len(units))
-	for _, principal := range slices.Clone(units) {
-		subordinates, err := m.st.units(bson.D{{"principal", principal.doc.Name}})
-		if err != nil {
-			return nil, err
-		}
-		o.Expect(keyOf(principal), "subordinates", len(subordinates))
-		units = append(units, subordinates...)
-	}
+	principals, subordinates := 0, map[string]int{}
 	for _, u := range units {
+		if subordinates[u.doc.Principal]++; u.doc.Principal == "" {
+			principals++
+		}
+	}
+	o.Expect(keyOf(m), "units", principals)
+	for _, u := range units {
+		if u.doc.Principal == "" {
+			o.Expect(keyOf(u), "subordinates", subordinates[u.doc.Name])
+		}
 		if u.doc.Life != entity.Alive { // the counts would hide that one was removed and another added
 			o.AssertLife(modeldb.UnitsC, u.doc.Name, u.doc.Life)
 			continue
