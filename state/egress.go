@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/mongo"
 )
 
@@ -16,8 +17,25 @@ import (
 const egressKey = "egress-subnets"
 
 // republishEgress has the units publish where the model says now that their connections come from, in place of what it said.
-// What a charm has set, or the user for one relation, stays.
+// What a charm has set, or the user for one relation, stays. A unit that is about to enter with what the model said before
+// asserts that its relation is not counted meanwhile.
 func (st *State) republishEgress(ctx context.Context, was string) error {
+	relations, err := st.db.IDs(modeldb.RelationsC, bson.D{{"via", bson.D{{"$exists", false}}}})
+	if err != nil {
+		return err
+	}
+	for _, key := range relations {
+		err := st.change(ctx, func(o *ops) error {
+			if _, err := st.db.Relation(key); err != nil {
+				return err
+			}
+			o.Update(modeldb.RelationsC, key, modeltxn.Exists, bson.D{{"$inc", bson.D{{"egresschanges", 1}}}})
+			return nil
+		})
+		if err != nil && !entity.IsNotFound(err) {
+			return err
+		}
+	}
 	var scopes []modeldb.Scope
 	if err := st.db.All(modeldb.ScopesC, bson.D{{"unit", bson.D{{"$gt", ""}}}}, &scopes); err != nil {
 		return err

@@ -163,7 +163,7 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	if len(was) == 0 && m.doc.LostAddress != "" {
 		was = []string{m.doc.LostAddress}
 	}
-	if len(was) == 0 || len(addresses) == 0 || slices.Equal(was, addresses) {
+	if len(addresses) == 0 || slices.Equal(was, addresses) {
 		return nil
 	}
 	units, err := m.hosted()
@@ -175,7 +175,12 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 		if err != nil {
 			return err
 		}
-		old := func(endpoint string) []string { return []string{at(endpoint, was)} }
+		old := func(endpoint string) []string {
+			if len(was) == 0 {
+				return []string{""} // units entered before the machine had an address
+			}
+			return []string{at(endpoint, was)}
+		}
 		if err := u.publishOps(o, addresses, at, old); err != nil {
 			return err
 		}
@@ -227,6 +232,7 @@ func (u *Unit) publishOps(
 	if err := u.st.db.All(modeldb.ScopesC, bson.D{{"unit", u.doc.Name}}, &scopes); err != nil {
 		return err
 	}
+	o.Expect(modeldb.UnitKey(u.doc.Name), "scopes", len(scopes)) // it enters no other one meanwhile
 	for _, s := range scopes {
 		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
 		settings, err := u.st.db.Settings(key)
@@ -259,13 +265,13 @@ func (u *Unit) publishOps(
 	return nil
 }
 
-// moved returns the update that replaces the old address with the new one in a unit's relation settings, empty if they
-// don't have the old one.
+// moved returns the update that replaces the old address, "" for none, with the new one in a unit's relation settings,
+// empty if they don't have the old one.
 func moved(settings map[string]any, was, now string) (update bson.D) {
 	var set, unset bson.D
-	next := addressSettings(now)
-	for key, value := range addressSettings(was) {
-		if settings[key] != value {
+	before, next := addressSettings(was), addressSettings(now)
+	for _, key := range []string{"private-address", "ingress-address", egressKey} {
+		if has, _ := settings[key].(string); has != before[key] || has == next[key] {
 			continue
 		}
 		field := "settings." + modeldb.EscapeKey(key)

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"maps"
 	"testing"
 
 	"juju/state/entity"
@@ -86,4 +87,50 @@ func TestUnitsPublishTheirNewAddress(t *testing.T) {
 	// The name of a host is in no subnet.
 	w.ok(m.SetAddresses(w.ctx, []string{"zero.example"}))
 	tells("mysql/0", info.ID(), "zero.example")
+}
+
+// A unit publishes what is true when it has entered, whatever changes between its reads and its writes, or between those of
+// who changes it.
+func TestUnitsEnterWithWhatHasChangedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	db := w.relate("mysql", "wordpress")
+	my, m := w.started("mysql/0"), w.provisioned("0")
+	enters := func() { w.ok(my.EnterScope(w.ctx, db.ID())) }
+	moves := func(addresses ...string) func() {
+		return func() {
+			m, err := w.st.Machine(w.ctx, "0")
+			w.ok(err)
+			w.ok(m.SetAddresses(w.ctx, addresses))
+		}
+	}
+	says := func(subnets string) func() {
+		return func() {
+			w.ok(w.st.Settings().SetConfig(w.ctx, map[string]string{"egress-subnets": subnets}, nil))
+			w.clean()
+		}
+	}
+	w.ok(m.SetAddresses(w.ctx, nil))
+	for _, c := range []struct {
+		name            string
+		does, before    func()
+		address, egress string
+	}{
+		{"gets its first address after it entered", moves("10.0.0.1"), enters, "10.0.0.1", "10.0.0.1/32"},
+		{"enters while its machine moves", enters, moves("10.0.0.2"), "10.0.0.2", "10.0.0.2/32"},
+		{"enters before its machine has moved", moves("10.0.0.3"), enters, "10.0.0.3", "10.0.0.3/32"},
+		{"enters while the model's subnets change", enters, says("10.1.0.0/16"), "10.0.0.3", "10.1.0.0/16"},
+		{"enters while they change again", enters, says("10.2.0.0/16"), "10.0.0.3", "10.2.0.0/16"},
+	} {
+		w.st.Before(c.before)
+		c.does()
+		settings, err := my.RelationSettings(w.ctx, db.ID(), "mysql/0")
+		w.ok(err)
+		want := map[string]string{"private-address": c.address, "ingress-address": c.address, "egress-subnets": c.egress}
+		if !maps.Equal(settings, want) {
+			t.Errorf("a unit that %s publishes %v, want %v", c.name, settings, want)
+		}
+		w.ok(my.LeaveScope(w.ctx, db.ID()))
+	}
 }

@@ -197,6 +197,26 @@ func TestBindings(t *testing.T) {
 	s.checkIntact()
 }
 
+// A unit whose service is bound to a space while it enters a relation publishes its address there.
+func TestUnitsEnterWhileTheirServiceIsBound(t *testing.T) {
+	s := sharedStage(t).scene(t, nil)
+	withSpaces(s)
+	u := s.unit("mysql/0")
+	hasAddresses(s.info("mysql/0").Machine, "10.0.0.7", "10.1.0.7")(s)
+	s.ok(u.LeaveScope(s.ctx, web))
+	s.st.Before(func() {
+		s.ok(binds("mysql", "db")(s))
+		cleansUp(s)
+	})
+	s.ok(u.EnterScope(s.ctx, web))
+	settings, err := u.RelationSettings(s.ctx, web, "mysql/0")
+	s.ok(err)
+	if got := settings["private-address"]; got != "10.1.0.7" {
+		t.Errorf("the unit publishes %s, want the address in the space to which it is bound", got)
+	}
+	s.checkIntact()
+}
+
 func TestUnitsUseTheAddressesOfTheirSpaces(t *testing.T) {
 	s := sharedStage(t).scene(t, nil)
 	withSpaces(s)

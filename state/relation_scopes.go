@@ -83,7 +83,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if beside != "" {
 			o.Assert(modeldb.UnitsC, beside, modeltxn.Exists)
 		}
-		o.Assert(modeldb.RelationsC, ru.rel.doc.Key, bson.D{{"life", entity.Alive}, {"suspended", bson.D{{"$ne", true}}}})
+		o.Assert(modeldb.RelationsC, ru.rel.doc.Key, ru.rel.doc.Enterable())
 		o.AssertLife(modeldb.UnitsC, u.doc.Name, entity.Alive)
 		// Settings first, so that units that see this one in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
@@ -98,7 +98,8 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	})
 }
 
-// firstSettingsOps writes the unit's initial settings, and replaces any left from an earlier time in the scope.
+// firstSettingsOps writes the unit's initial settings, and replaces any left from an earlier time in the scope. It asserts
+// what they come from: who changes that afterwards publishes it in the scopes that are there.
 func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	machine, err := ru.unit.machine(ctx)
 	if err != nil {
@@ -108,6 +109,14 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	at, err := ru.unit.addressing()
 	if err != nil {
 		return err
+	}
+	service, err := ru.st.db.Service(ru.unit.doc.Service)
+	if err != nil {
+		return err
+	}
+	o.Assert(modeldb.ServicesC, service.Name, bson.D{service.KeepsBindings()})
+	if machine.ID != "" {
+		o.Assert(modeldb.MachinesC, machine.ID, machine.KeepsAddresses())
 	}
 	if address := at(ru.end.Name, machine.Addresses); address != "" {
 		for key, value := range addressSettings(address) {

@@ -90,6 +90,14 @@ func (d *Machine) Merge() {
 	d.Hardware = d.KnownHardware().String()
 }
 
+// KeepsAddresses asserts that the machine's addresses are unchanged since it was read.
+func (d *Machine) KeepsAddresses() bson.D {
+	if len(d.Addresses) == 0 {
+		return bson.D{{"addresses.0", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"addresses", d.Addresses}}
+}
+
 // KnownHardware returns what is known of the machine's hardware.
 func (d *Machine) KnownHardware() entity.Hardware {
 	if entity.IsManualInstance(d.InstanceID) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -27,6 +29,9 @@ type Relation struct {
 	// connections to the offered service come from, as the consumer's model has told.
 	Via     []string `bson:"via,omitempty"`
 	Ingress []string `bson:"ingress,omitempty"`
+	// EgressChanges counts the changes of what the model says in place of Via, so that a unit which enters with what it
+	// said before is noticed.
+	EgressChanges int64 `bson:"egresschanges,omitempty"`
 	// Joined says that the model of the remote service has the relation too.
 	Joined bool `bson:"joined,omitempty"`
 	// Mirrors counts the calls that began to change the units and settings of the other model: only the last goes on.
@@ -65,6 +70,15 @@ func (d Relation) Egress(model Model) []string {
 		return strings.Split(text, ",")
 	}
 	return d.Via
+}
+
+// Enterable asserts that units can enter the relation's scope, and that Egress is what it was when the relation was read.
+func (d Relation) Enterable() bson.D {
+	is := bson.D{{"life", entity.Alive}, {"suspended", bson.D{{"$ne", true}}}}
+	if d.EgressChanges == 0 {
+		return append(is, bson.DocElem{Name: "egresschanges", Value: bson.D{{"$exists", false}}})
+	}
+	return append(is, bson.DocElem{Name: "egresschanges", Value: d.EgressChanges})
 }
 
 // Counterpart returns the endpoint whose units the service's units see: the other one, or
