@@ -130,8 +130,8 @@ func callClient(t *testing.T, variable, repository, python, script string) {
 func TestDashboard(t *testing.T) {
 	verify.Only(t, "needs a client as it is published")
 	dashboard := os.Getenv("DASHBOARD")
-	if dashboard == "" {
-		t.Skip("DASHBOARD does not name a build of github.com/canonical/juju-dashboard")
+	if dashboard == "" || os.Getenv("PLAYWRIGHT") == "" {
+		t.Skip("DASHBOARD and PLAYWRIGHT do not name a build of github.com/canonical/juju-dashboard and npm's playwright-core")
 	}
 	t.Parallel()
 	chromium, err := exec.LookPath("chromium")
