@@ -303,7 +303,7 @@ func (c *Controller) MayConsume(ctx context.Context, user, model, offer string) 
 
 // DropOffer revokes all access to an offer, which is being removed. Its UUID is never reused.
 func (c *Controller) DropOffer(ctx context.Context, offer string) error {
-	return c.dropRights(ctx, bson.D{{"offer", offer}})
+	return c.drop(ctx, modelUsersC, bson.D{{"offer", offer}})
 }
 
 // WatchRights sends an event when a user's Rights for a model ("" for none) may have changed.
@@ -419,11 +419,13 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 	return rows, access, nil
 }
 
-// dropModel removes the grants and login times of a removed model. The model must be in a step in which no access to it
-// can be granted. It is idempotent.
+// dropModel removes the grants, access tokens and login times of a removed model. The model must be in a step in which no
+// access to it can be granted. It is idempotent.
 func (c *Controller) dropModel(ctx context.Context, model string) error {
-	if err := c.dropRights(ctx, bson.D{{"model", model}}); err != nil {
-		return err
+	for _, collection := range []string{modelUsersC, tokensC} {
+		if err := c.drop(ctx, collection, bson.D{{"model", model}}); err != nil {
+			return err
+		}
 	}
 	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
 		// "$" comes right after "#".
@@ -432,24 +434,27 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	})
 }
 
-// rightBytes is how many bytes it takes to remove a grant, without its id.
-const rightBytes = 200
+// dropBytes is how many bytes it takes to remove a document, without its id.
+const dropBytes = 200
 
-// dropRights removes all grants that match a query, in idempotent steps. The caller ensures that no new ones are added.
-func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
+// drop removes all documents of a collection that match a query, in idempotent steps. The caller ensures that no new ones
+// are added.
+func (c *Controller) drop(ctx context.Context, collection string, query bson.D) error {
 	for done := false; !done; {
 		err := c.db.Change(ctx, func(o *mongo.Ops) error {
-			var docs []modelUserDoc
-			if err := c.db.All(modelUsersC, query, &docs); err != nil {
+			var docs []struct {
+				ID string `bson:"_id"`
+			}
+			if err := c.db.All(collection, query, &docs); err != nil {
 				return err
 			}
 			done = false
 			bytes := 0
 			for _, d := range docs {
-				if bytes += rightBytes + len(d.ID); bytes > mongo.MaxBatch {
+				if bytes += dropBytes + len(d.ID); bytes > mongo.MaxBatch {
 					return nil
 				}
-				o.Remove(modelUsersC, d.ID, txn.DocExists)
+				o.Remove(collection, d.ID, txn.DocExists)
 			}
 			done = true
 			return nil

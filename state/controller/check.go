@@ -40,6 +40,7 @@ var fields = map[string][]string{
 	oldFilesC:         {"_id"},
 	schema.Collection: {"_id"},
 	modelUsersC:       {"model", "user"},
+	tokensC:           {"model", "user"},
 	lease.Collection:  {"_id"},
 }
 
@@ -55,6 +56,8 @@ var pointers = []check.Pointer{
 	}, ""},
 	{modelUsersC, "its model", check.Named(modelsC, "model"), "remove it"},
 	{modelUsersC, "its user", check.Named(usersC, "user"), "remove it"},
+	{tokensC, "its model", check.Named(modelsC, "model"), "remove it"},
+	{tokensC, "its user", check.Named(usersC, "user"), "remove it"},
 }
 
 // rules check the controller's own database.

@@ -60,6 +60,12 @@ var damages = []damage{
 	{"modelusers", "a grant to a nonexistent user", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
 	}, "#nobody: its user does not exist: users nobody", false},
+	{"tokens", "a token for a nonexistent model", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "admin#t", "model": stray, "user": "admin", "hash": "x"})
+	}, "tokens admin#t: its model does not exist: models " + stray, false},
+	{"tokens", "a token of a nonexistent user", func(w *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "nobody#t", "model": w.other(), "user": "nobody", "hash": "x"})
+	}, "tokens nobody#t: its user does not exist: users nobody", false},
 	{"leases", "a lease of a nonexistent model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
 	}, "leases " + stray + "#mysql: model " + stray + " does not exist", false},

@@ -27,7 +27,8 @@ const (
 	nodeUpgradesC = "controllerupgrades"
 	// "controller": the credential of the cloud that replaces the first; "#name": another one
 	cloudCredentialsC = "cloudcredentials"
-	auditC            = "audit" // capped: users' calls that changed something, in the order in which they ended
+	tokensC           = "tokens" // "user#name": a token with which programs read a model
+	auditC            = "audit"  // capped: users' calls that changed something, in the order in which they ended
 )
 
 func controllerSchema(sizes state.Sizes) mongo.Schema {
@@ -40,6 +41,9 @@ func controllerSchema(sizes state.Sizes) mongo.Schema {
 			{Collection: modelUsersC, Fields: []string{"model"}},
 			{Collection: modelUsersC, Fields: []string{"user"}},
 			{Collection: modelUsersC, Fields: []string{"offer"}},
+			{Collection: tokensC, Fields: []string{"hash"}, Unique: true},
+			{Collection: tokensC, Fields: []string{"model"}},
+			{Collection: tokensC, Fields: []string{"user"}},
 		},
 	}
 }

@@ -43,6 +43,7 @@ type userDoc struct {
 	Removed     bool      `bson:"removed"`
 	CreatedBy   string    `bson:"createdby"`
 	Created     time.Time `bson:"created"`
+	Tokens      int       `bson:"tokens,omitempty"` // grows with each access token that is created
 }
 
 // userID returns the id of a user's document.
@@ -316,8 +317,10 @@ func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	// Remaining grants are meaningless without the user. If this is interrupted, calling RemoveUser again removes them,
 	// although it returns an error because the user is removed.
 	if err == nil || entity.IsNotFound(err) {
-		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
-			err = dropErr
+		for _, collection := range []string{modelUsersC, tokensC} {
+			if dropErr := c.drop(ctx, collection, bson.D{{"user", userID(name)}}); err == nil {
+				err = dropErr
+			}
 		}
 	}
 	if err != nil {

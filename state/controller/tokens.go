@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/internal/secret"
+	"juju/state/mongo"
+)
+
+// An AccessToken lets whoever has its text read one model over HTTP, as long as the user who created it may read it.
+type AccessToken struct {
+	User    string // who created it
+	Name    string // unique among the user's tokens
+	Model   string // a UUID
+	Created time.Time
+	Expires time.Time
+}
+
+// A tokenDoc is read by its hash, and named by its user and name.
+type tokenDoc struct {
+	ID      string    `bson:"_id"`  // see accessTokenID
+	Hash    string    `bson:"hash"` // of the text
+	User    string    `bson:"user"` // a userID
+	Name    string    `bson:"name"`
+	Model   string    `bson:"model"`
+	Created time.Time `bson:"created"`
+	Expires time.Time `bson:"expires"`
+}
+
+func accessTokenID(user, name string) string { return userID(user) + "#" + name }
+
+const (
+	// MaxTokens is the maximum number of tokens of a user that have not expired.
+	MaxTokens = 100
+	// MaxTokenAge is the maximum time from the creation of a token until it expires.
+	MaxTokenAge = 5 * 365 * 24 * time.Hour
+	// tokenPrefix begins the text of each token, so that programs that look for secrets recognise it.
+	tokenPrefix = "jujutoken_"
+)
+
+// CreateToken creates a token for a model, which expires after age, and returns its text. Only a hash of that is stored.
+// The error is Invalid for a bad name or age, AlreadyExists for a name in use, NotFound for a model that does not exist,
+// and InUse if the user has MaxTokens tokens.
+func (c *Controller) CreateToken(ctx context.Context, user, name, model string, age time.Duration) (text string, token AccessToken, err error) {
+	key, _ := newKey()
+	text = tokenPrefix + base64.RawURLEncoding.EncodeToString(key)
+	now := c.now()
+	doc := tokenDoc{accessTokenID(user, name), secret.HashRandom(text), userID(user), name, model, now, now.Add(age)}
+	switch {
+	case !entity.IsValidModel(name): // the grammar is the same
+		err = entity.Errorf(entity.Invalid, "token names may only contain lowercase letters, digits and hyphens")
+	case age <= 0 || age > MaxTokenAge:
+		err = entity.Errorf(entity.Invalid, "it must expire after more than 0s and at most %v, not after %v", MaxTokenAge, age)
+	default:
+		err = c.db.Change(ctx, func(o *mongo.Ops) error { return c.addToken(o, doc) })
+	}
+	if err != nil {
+		return "", AccessToken{}, fmt.Errorf("cannot create token %q: %w", name, err)
+	}
+	return text, doc.token(), nil
+}
+
+// addToken also removes the user's tokens that have expired.
+func (c *Controller) addToken(o *mongo.Ops, doc tokenDoc) error {
+	if _, err := c.readyRow(doc.Model); err != nil {
+		return err
+	}
+	user, err := c.userDocOf(doc.User)
+	if err != nil {
+		return err
+	}
+	var all []tokenDoc
+	if err := c.db.All(tokensC, bson.D{{"user", doc.User}}, &all); err != nil {
+		return err
+	}
+	valid := 0
+	for _, old := range all {
+		switch {
+		case !doc.Created.Before(old.Expires):
+			if old.ID != doc.ID {
+				o.Remove(tokensC, old.ID, txn.DocExists)
+			}
+		case old.ID == doc.ID:
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "you have a token with this name"),
+				"To revoke it: juju revoke-token %s", doc.Name)
+		default:
+			valid++
+		}
+	}
+	if valid >= MaxTokens {
+		return entity.WithHint(entity.Errorf(entity.InUse, "a user can have %d tokens", MaxTokens),
+			"To list yours: juju tokens; to revoke one: juju revoke-token NAME")
+	}
+	o.Assert(modelsC, doc.Model, bson.D{{"step", stepReady}})
+	o.Update(usersC, user.ID, append(user.facts(), mongo.Unadvanced("tokens", user.Tokens)...), bson.D{{"$inc", bson.D{{"tokens", 1}}}})
+	if slices.ContainsFunc(all, func(old tokenDoc) bool { return old.ID == doc.ID }) {
+		o.Update(tokensC, doc.ID, txn.DocExists, bson.D{{"$set", bson.D{{"hash", doc.Hash}, {"model", doc.Model}, {"created", doc.Created},
+			{"expires", doc.Expires}}}})
+	} else {
+		o.Insert(tokensC, doc.ID, doc)
+	}
+	return nil
+}
+
+func (d tokenDoc) token() AccessToken {
+	return AccessToken{d.User, d.Name, d.Model, d.Created, d.Expires}
+}
+
+// Tokens returns the tokens of a user, by name, also expired ones.
+func (c *Controller) Tokens(_ context.Context, user string) ([]AccessToken, error) {
+	var docs []tokenDoc
+	if err := c.db.All(tokensC, bson.D{{"user", userID(user)}}, &docs); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(docs, func(a, b tokenDoc) int { return entity.CompareNatural(a.Name, b.Name) })
+	all := make([]AccessToken, len(docs))
+	for i, d := range docs {
+		all[i] = d.token()
+	}
+	return all, nil
+}
+
+// RevokeToken removes a token of a user. The error is NotFound if there is none with this name.
+func (c *Controller) RevokeToken(ctx context.Context, user, name string) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
+		var doc tokenDoc
+		if err := c.db.Get(tokensC, accessTokenID(user, name), &doc, fmt.Sprintf("token %q", name)); err != nil {
+			return err
+		}
+		o.Remove(tokensC, doc.ID, txn.DocExists)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot revoke token %q: %w", name, err)
+	}
+	return nil
+}
+
+// CheckToken returns the token with a text. The error is Unauthorized if there is none, or it has expired. It does not say
+// whether the token's user still may read the model.
+func (c *Controller) CheckToken(_ context.Context, text string) (AccessToken, error) {
+	var docs []tokenDoc
+	if err := c.db.All(tokensC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
+		return AccessToken{}, err
+	}
+	if len(docs) == 0 {
+		return AccessToken{}, entity.Errorf(entity.Unauthorized, "the token is not valid")
+	}
+	token := docs[0].token()
+	if !c.now().Before(token.Expires) {
+		return token, entity.Errorf(entity.Unauthorized, "the token has expired")
+	}
+	return token, nil
+}
