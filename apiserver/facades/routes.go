@@ -120,6 +120,7 @@ func userRoutes() []Route {
 		{"Storage", 6, "RemovePool", AtModel, Writer, Removes, nil, Do(storageRemovePool)},
 		{"Storage", 6, "StorageDetails", AtModel, Reader, Reads, nil, Do(storageStorageDetails)},
 		{"Storage", 6, "UpdatePool", AtModel, Writer, Changes, nil, Do(storageUpdatePool)},
+		{"Tokens", 1, "Create", AtModel, Reader, Free, nil, Do(tokensCreate)},
 
 		// For users, about offers, which they name by URL: as the methods below. At a model they can be planned.
 		{"ApplicationOffers", 4, "CheckUsers", AtModel, Admin, Reads, nil, Do(applicationOffersCheckUsers)},
@@ -182,6 +183,8 @@ func userRoutes() []Route {
 		{"ModelUpgrader", 1, "ControllerPrograms", AtController, Admin, Reads, nil, Do(modelUpgraderControllerBinaries)},
 		{"ModelUpgrader", 1, "UpgradeModel", AtController, Reader, Named, nil, Do(modelUpgraderUpgradeModel)},
 		{"Status", 1, "WatchModel", AtController, Reader, Reads, nil, Watch(statusWatchModel)},
+		{"Tokens", 1, "List", AtController, Reader, Reads, nil, Do(tokensList)},
+		{"Tokens", 1, "Revoke", AtController, Reader, Free, nil, Do(tokensRevoke)},
 		{"UserManager", 3, "AddUser", AtController, Admin, Changes, nil, Do(userManagerAddUser)},
 		{"UserManager", 3, "DisableUser", AtController, Admin, Changes, nil, Do(userManagerDisableUser)},
 		{"UserManager", 3, "EnableUser", AtController, Admin, Changes, nil, Do(userManagerEnableUser)},

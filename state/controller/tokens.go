@@ -15,16 +15,7 @@ import (
 	"juju/state/mongo"
 )
 
-// An AccessToken lets whoever has its text read one model over HTTP, as long as the user who created it may read it.
-type AccessToken struct {
-	User    string // who created it
-	Name    string // unique among the user's tokens
-	Model   string // a UUID
-	Created time.Time
-	Expires time.Time
-}
-
-// A tokenDoc is read by its hash, and named by its user and name.
+// A tokenDoc is an access token. It is read by its hash, and named by its user and name.
 type tokenDoc struct {
 	ID      string    `bson:"_id"`  // see accessTokenID
 	Hash    string    `bson:"hash"` // of the text
@@ -49,21 +40,21 @@ const (
 // CreateToken creates a token for a model, which expires after age, and returns its text. Only a hash of that is stored.
 // The error is Invalid for a bad name or age, AlreadyExists for a name in use, NotFound for a model that does not exist,
 // and InUse if the user has MaxTokens tokens.
-func (c *Controller) CreateToken(ctx context.Context, user, name, model string, age time.Duration) (text string, token AccessToken, err error) {
+func (c *Controller) CreateToken(ctx context.Context, user, name, model string, age time.Duration) (text string, token entity.AccessToken, err error) {
 	key, _ := newKey()
 	text = tokenPrefix + base64.RawURLEncoding.EncodeToString(key)
 	now := c.now()
 	doc := tokenDoc{accessTokenID(user, name), secret.HashRandom(text), userID(user), name, model, now, now.Add(age)}
 	switch {
-	case !entity.IsValidModel(name): // the grammar is the same
-		err = entity.Errorf(entity.Invalid, "token names may only contain lowercase letters, digits and hyphens")
+	case !entity.IsValidToken(name):
+		err = entity.InvalidToken(name)
 	case age <= 0 || age > MaxTokenAge:
 		err = entity.Errorf(entity.Invalid, "it must expire after more than 0s and at most %v, not after %v", MaxTokenAge, age)
 	default:
 		err = c.db.Change(ctx, func(o *mongo.Ops) error { return c.addToken(o, doc) })
 	}
 	if err != nil {
-		return "", AccessToken{}, fmt.Errorf("cannot create token %q: %w", name, err)
+		return "", entity.AccessToken{}, fmt.Errorf("cannot create token %q: %w", name, err)
 	}
 	return text, doc.token(), nil
 }
@@ -110,20 +101,29 @@ func (c *Controller) addToken(o *mongo.Ops, doc tokenDoc) error {
 	return nil
 }
 
-func (d tokenDoc) token() AccessToken {
-	return AccessToken{d.User, d.Name, d.Model, d.Created, d.Expires}
+func (d tokenDoc) token() entity.AccessToken {
+	return entity.AccessToken{User: d.User, Name: d.Name, ModelUUID: d.Model, Created: d.Created, Expires: d.Expires}
 }
 
 // Tokens returns the tokens of a user, by name, also expired ones.
-func (c *Controller) Tokens(_ context.Context, user string) ([]AccessToken, error) {
+func (c *Controller) Tokens(ctx context.Context, user string) ([]entity.AccessToken, error) {
 	var docs []tokenDoc
 	if err := c.db.All(tokensC, bson.D{{"user", userID(user)}}, &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b tokenDoc) int { return entity.CompareNatural(a.Name, b.Name) })
-	all := make([]AccessToken, len(docs))
+	rows, err := c.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row.UUID] = row.Owner + "/" + row.Name
+	}
+	all := make([]entity.AccessToken, len(docs))
 	for i, d := range docs {
 		all[i] = d.token()
+		all[i].Model = names[d.Model]
 	}
 	return all, nil
 }
@@ -146,13 +146,13 @@ func (c *Controller) RevokeToken(ctx context.Context, user, name string) error {
 
 // CheckToken returns the token with a text. The error is Unauthorized if there is none, or it has expired. It does not say
 // whether the token's user still may read the model.
-func (c *Controller) CheckToken(_ context.Context, text string) (AccessToken, error) {
+func (c *Controller) CheckToken(_ context.Context, text string) (entity.AccessToken, error) {
 	var docs []tokenDoc
 	if err := c.db.All(tokensC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
-		return AccessToken{}, err
+		return entity.AccessToken{}, err
 	}
 	if len(docs) == 0 {
-		return AccessToken{}, entity.Errorf(entity.Unauthorized, "the token is not valid")
+		return entity.AccessToken{}, entity.Errorf(entity.Unauthorized, "the token is not valid")
 	}
 	token := docs[0].token()
 	if !c.now().Before(token.Expires) {

@@ -15,7 +15,7 @@ func TestTokenLifecycle(t *testing.T) {
 	w := newWorld(t)
 	text, token, err := w.ctrl.CreateToken(w.ctx, statetest.Admin, "grafana", w.st.UUID(), time.Hour)
 	w.ok(err)
-	if token.Model != w.st.UUID() || token.User != statetest.Admin || token.Expires.Sub(token.Created) != time.Hour {
+	if token.ModelUUID != w.st.UUID() || token.User != statetest.Admin || token.Expires.Sub(token.Created) != time.Hour {
 		t.Errorf("the token is %+v", token)
 	}
 	valid := func(text string) {
@@ -39,7 +39,7 @@ func TestTokenLifecycle(t *testing.T) {
 	w.refused(create("admin", "grafana", w.st.UUID(), time.Hour), entity.AlreadyExists,
 		`cannot create token "grafana": you have a token with this name`)
 	w.refused(create("admin", "Grafana", w.st.UUID(), time.Hour), entity.Invalid,
-		`cannot create token "Grafana": token names may only contain lowercase letters, digits and hyphens`)
+		`cannot create token "Grafana": "Grafana" is not a valid name: token names may only contain lowercase letters, digits and hyphens`)
 	w.refused(create("admin", "x", w.st.UUID(), 0), entity.Invalid,
 		`cannot create token "x": it must expire after more than 0s and at most 43800h0m0s, not after 0s`)
 	w.refused(create("admin", "x", stray, time.Hour), entity.NotFound, `cannot create token "x": model "`+stray+`" not found`)
