@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/juju/loggo"
 
 	"juju/apiserver/params"
@@ -43,6 +45,7 @@ const shortestPause, longestPause = 5 * time.Millisecond, time.Second
 
 // A feed is the parts of a model.
 type feed struct {
+	id    string // random; feeds of a model after each other differ
 	owner *Feeds
 	model params.DeltaModel
 	st    *state.State
@@ -56,6 +59,8 @@ type feed struct {
 	entries map[entity.PartKey]*list.Element
 	changes *list.List // of *entry, the one that changed last first
 	removed int        // how many entries are removed
+	forgot  int64      // the highest number of a removed entry that has been dropped
+	away    int        // how many cursors are without a client
 	cursors map[*cursor]bool
 	stirred chan struct{} // closed with the next change
 	ended   bool
@@ -101,19 +106,20 @@ func (e *entry) isNewsFor(c *cursor) bool {
 	return e.number > c.at && (!e.isGone || e.isKnownBy(c))
 }
 
-// A cursor is how far a client has come. It knows each part as it was at a number from whole to at: these differ while it
-// takes what has changed in several replies, because a part that has changed again meanwhile comes in a later one.
-type cursor struct {
-	whole, at int64
-	taken     chan struct{} // receives after each Take
-	lost      bool          // it is too far behind
-}
-
 // Watch returns a channel that has a value when something in a model has changed after what the values before it gave,
 // beginning with everything that there is. It is closed when ctx or the model ends, or when the reader is too far behind.
 // The reader must call each value that it receives.
 func (f *Feeds) Watch(ctx context.Context, st *state.State, model params.DeltaModel) (<-chan Take, error) {
-	c := &cursor{taken: make(chan struct{}, 1)}
+	return f.watch(ctx, st, model, &cursor{taken: make(chan struct{}, 1)}, "")
+}
+
+// Resume is Watch from a revision on, as News gave it. If that is unknown, or too long ago, it begins with everything. The
+// feed remembers clients that have gone for a while, so that they can resume.
+func (f *Feeds) Resume(ctx context.Context, st *state.State, model params.DeltaModel, revision string) (<-chan Take, error) {
+	return f.watch(ctx, st, model, &cursor{taken: make(chan struct{}, 1), resumes: true}, revision)
+}
+
+func (f *Feeds) watch(ctx context.Context, st *state.State, model params.DeltaModel, c *cursor, revision string) (<-chan Take, error) {
 	d, first := f.join(st, model, c)
 	if first {
 		d.begin()
@@ -128,17 +134,15 @@ func (f *Feeds) Watch(ctx context.Context, st *state.State, model params.DeltaMo
 		d.leave(c)
 		return nil, d.failed
 	}
+	d.position(c, revision)
 	out := make(chan Take)
 	go func() {
 		defer close(out)
-		defer d.leave(c)
+		defer d.depart(c)
 		d.offer(ctx, c, out)
 	}()
 	return out, nil
 }
-
-// A Take returns what has changed, and regards it as known.
-type Take func() ([]params.Delta, error)
 
 // join adds a cursor to the feed of a model. first means that the caller must begin the feed.
 func (f *Feeds) join(st *state.State, model params.DeltaModel, c *cursor) (d *feed, first bool) {
@@ -147,7 +151,7 @@ func (f *Feeds) join(st *state.State, model params.DeltaModel, c *cursor) (d *fe
 	d = f.all[model.UUID]
 	if d == nil {
 		first = true
-		d = &feed{owner: f, model: model, st: st, ready: make(chan struct{}), entries: map[entity.PartKey]*list.Element{},
+		d = &feed{id: uuid.NewString(), owner: f, model: model, st: st, ready: make(chan struct{}), entries: map[entity.PartKey]*list.Element{},
 			changes: list.New(), cursors: map[*cursor]bool{}, stirred: make(chan struct{})}
 		f.all[model.UUID] = d
 	}
@@ -382,6 +386,7 @@ func (d *feed) forget() {
 			}
 			at = at.Prev()
 			if e.isGone {
+				d.forgot = max(d.forgot, e.number)
 				d.changes.Remove(d.entries[e.key])
 				delete(d.entries, e.key)
 				d.removed--
@@ -414,7 +419,7 @@ func (d *feed) offer(ctx context.Context, c *cursor, out chan<- Take) {
 			return
 		case <-stirred:
 			continue
-		case send <- func() ([]params.Delta, error) { return d.take(c) }:
+		case send <- func() (News, error) { return d.take(c) }:
 		}
 		select {
 		case <-ctx.Done():
@@ -440,17 +445,21 @@ func (d *feed) hasNews(c *cursor) bool {
 const tasksAtOnce = 100
 
 // take returns what has changed after the cursor, in order, and moves it.
-func (d *feed) take(c *cursor) ([]params.Delta, error) {
+func (d *feed) take(c *cursor) (News, error) {
 	defer func() { c.taken <- struct{}{} }()
 	deltas, tasks, next := d.after(c)
 	if err := d.fill(deltas, tasks); err != nil {
-		return nil, err
+		return News{}, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	news := News{Deltas: deltas, Whole: c.at == 0}
+	if next.whole == next.at {
+		news.Revision = d.id + "-" + strconv.FormatInt(next.at, 10)
+	}
 	c.whole, c.at = next.whole, next.at
 	d.forget()
-	return deltas, nil
+	return news, nil
 }
 
 // after returns the deltas for a cursor, in order, and where it is after them. The deltas of tasks, whose places and keys

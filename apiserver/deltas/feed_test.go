@@ -16,7 +16,7 @@ import (
 )
 
 func newFeed() *feed {
-	return &feed{owner: New(presence.New(time.Now)), entries: map[entity.PartKey]*list.Element{}, changes: list.New(),
+	return &feed{id: "feed", owner: New(presence.New(time.Now)), entries: map[entity.PartKey]*list.Element{}, changes: list.New(),
 		cursors: map[*cursor]bool{}, stirred: make(chan struct{})}
 }
 
@@ -36,12 +36,12 @@ func (d *feed) takes(c *cursor) string {
 		return ""
 	}
 	c.taken = make(chan struct{}, 1)
-	all, err := d.take(c)
+	news, err := d.take(c)
 	if err != nil {
 		return err.Error()
 	}
 	var words []string
-	for _, delta := range all {
+	for _, delta := range news.Deltas {
 		word := strings.Trim(string(delta.Data), `"`)
 		if delta.Removed {
 			word = "-" + word
@@ -178,8 +178,8 @@ func TestTheLastCursorEndsTheFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, takes := range []<-chan Take{first, second} {
-			if all, err := (<-takes)(); err != nil || len(all) != 1 || all[0].Kind != "model" {
-				t.Errorf("first there is %v, %v", all, err)
+			if news, err := (<-takes)(); err != nil || len(news.Deltas) != 1 || news.Deltas[0].Kind != "model" || !news.Whole {
+				t.Errorf("first there is %v, %v", news, err)
 			}
 		}
 		if count() != 1 {
@@ -193,5 +193,49 @@ func TestTheLastCursorEndsTheFeed(t *testing.T) {
 		if count() != 0 {
 			t.Error("the feed outlives its cursors")
 		}
+	}
+}
+
+// A client that has lost its connection resumes after the last revision that it got, and is told of what was removed
+// meanwhile. If the feed no longer knows that, or has ended, it begins anew.
+func TestResumption(t *testing.T) {
+	d := newFeed()
+	first := &cursor{taken: make(chan struct{}, 1), resumes: true}
+	d.cursors[first] = true
+	take := func(c *cursor) News {
+		t.Helper()
+		news, err := d.take(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-c.taken
+		return news
+	}
+	d.sets(1, 1)
+	d.sets(2, 1)
+	then := take(first)
+	if !then.Whole || then.Revision == "" {
+		t.Fatalf("first there is %+v", then)
+	}
+	d.remove(unit(1))
+	d.sets(2, 2)
+	again := func(revision string) News {
+		c := &cursor{taken: make(chan struct{}, 1)}
+		d.cursors[c] = true
+		d.position(c, revision)
+		defer delete(d.cursors, c)
+		return take(c)
+	}
+	if news := again(then.Revision); news.Whole || len(news.Deltas) != 2 || !news.Deltas[0].Removed {
+		t.Errorf("after %s there is %+v", then.Revision, news)
+	}
+	for _, unknown := range []string{"", "x", "other-2", d.id + "-99", d.id + "--1"} {
+		if news := again(unknown); !news.Whole || len(news.Deltas) != 1 {
+			t.Errorf("after %q there is %+v", unknown, news)
+		}
+	}
+	take(first) // no cursor needs the removed unit any more
+	if news := again(then.Revision); !news.Whole {
+		t.Errorf("after a revision that is forgotten there is %+v", news)
 	}
 }

@@ -88,8 +88,8 @@ func clientWatchAll(ctx context.Context, c *Caller, _ None) (Stream, error) {
 	}
 	takes, err := c.Deltas.Watch(ctx, c.Model, model)
 	return Stream{Facade: "AllWatcher", Ch: reflect.ValueOf(takes), Event: func(v reflect.Value) (params.Event, error) {
-		all, err := v.Interface().(deltas.Take)()
-		return params.Event{Deltas: all}, err
+		news, err := v.Interface().(deltas.Take)()
+		return params.Event{Deltas: news.Deltas}, err
 	}}, err
 }
 
