@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"juju/apiserver/debuglog"
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

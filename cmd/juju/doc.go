@@ -5,7 +5,7 @@
 // commands has the tree of all commands, and runs one. This package has the program, and the tests of whole commands.
 //
 // Package cli has what the commands share, clouds the client's view of each cloud, connect the connections to
-// controllers, store the client's persistent data, and statusfmt the formats of status.
+// controllers, and store the client's persistent data.
 //
 // Exit codes: 0 success, 1 failure, 2 invalid command line. An error is one line on standard error that starts with
 // ERROR, often followed by a hint about what to do next. Progress also goes to standard error; standard output has only

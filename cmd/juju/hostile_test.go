@@ -15,9 +15,9 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/debuglog"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/commands"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
 	"juju/state/entity"

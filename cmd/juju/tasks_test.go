@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

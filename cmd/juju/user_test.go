@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/commands"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 )
 

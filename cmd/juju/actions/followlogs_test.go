@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/apiserver/client"
+	"juju/apiserver/display"
 	"juju/charm"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

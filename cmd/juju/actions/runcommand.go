@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/apiserver/client"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )

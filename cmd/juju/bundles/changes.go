@@ -10,8 +10,8 @@ import (
 
 	"juju/apiserver/bundlechanges"
 	"juju/apiserver/client"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"

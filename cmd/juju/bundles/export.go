@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/bundlechanges"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 )
 
 func ExportCommand(s *cli.Session) *cobra.Command {

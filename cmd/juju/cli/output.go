@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"juju/cmd/juju/display"
-	"juju/cmd/juju/statusfmt"
+	"juju/apiserver/display"
+	"juju/apiserver/statusfmt"
 	"juju/state/entity"
 )
 

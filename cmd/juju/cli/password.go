@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

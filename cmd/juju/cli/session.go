@@ -12,7 +12,7 @@ import (
 	"github.com/juju/loggo"
 	"golang.org/x/term"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )

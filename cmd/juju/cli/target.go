@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/connect"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

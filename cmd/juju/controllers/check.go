@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

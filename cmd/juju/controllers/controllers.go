@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/machines"
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/ssh"

@@ -13,9 +13,9 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/commandline"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/commands"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/statusfmt"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/statusfmt"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/machines"
 	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"

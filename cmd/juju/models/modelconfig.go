@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/charm/safeyaml"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

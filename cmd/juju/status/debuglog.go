@@ -12,8 +12,8 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/debuglog"
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
 )

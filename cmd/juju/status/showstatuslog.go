@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/apiserver/statusfmt"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/statusfmt"
 	"juju/state/entity"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/statusfmt"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/statusfmt"
 	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 
 	"github.com/spf13/cobra"

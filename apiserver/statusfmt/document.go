@@ -11,8 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"juju/apiserver/display"
 	"juju/charm/safeyaml"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

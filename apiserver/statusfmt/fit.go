@@ -3,7 +3,7 @@ package statusfmt
 import (
 	"strings"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 )
 
 const (

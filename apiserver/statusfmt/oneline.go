@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 	"juju/state/entity"
 )
 

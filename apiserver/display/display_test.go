@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"juju/cmd/juju/display"
+	"juju/apiserver/display"
 )
 
 func TestEscaping(t *testing.T) {
