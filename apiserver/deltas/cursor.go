@@ -1,6 +1,7 @@
 package deltas
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,8 @@ type News struct {
 	Revision string
 }
 
-// How long, and for how many at most, a feed remembers how far clients were that have gone.
+// How long, and for how many at most, a feed goes on for clients that have gone. As long it knows of each part that was
+// removed, even if all clients were sent that: what was sent to one that lost its connection may not have arrived.
 const (
 	awayTime = time.Minute
 	awayMax  = 100
@@ -39,6 +41,7 @@ const (
 func (d *feed) position(c *cursor, revision string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.resumes = d.resumes || c.resumes
 	number, ok := strings.CutPrefix(revision, d.id+"-")
 	if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil && n >= d.forgot && n <= d.last {
 		c.whole, c.at = n, n
@@ -63,4 +66,63 @@ func (d *feed) depart(c *cursor) {
 		d.mu.Unlock()
 		d.leave(c)
 	})
+}
+
+// removedKept is how many removed parts a feed keeps for cursors that are behind, and for clients that come back.
+const removedKept = 10_000
+
+// A grave is that of an entry which was removed with a number. If it came again, its number is another one.
+type grave struct {
+	*entry
+	of int64
+	at time.Time
+}
+
+// isEmpty reports whether the part came again.
+func (g grave) isEmpty() bool { return !g.isGone || g.number != g.of }
+
+// bury records that an entry was removed. The caller holds the lock.
+func (d *feed) bury(e *entry) {
+	d.graves = append(d.graves, grave{e, e.number, time.Now()})
+	if len(d.graves) > 2*max(d.removed, 100) {
+		d.graves = slices.DeleteFunc(d.graves, grave.isEmpty)
+	}
+}
+
+// forget drops the removed parts that all cursors know of, and that no client needs to resume. If too many are left, it ends
+// the cursors that are behind. The caller holds the lock.
+func (d *feed) forget() {
+	for len(d.graves) > 0 {
+		oldest := d.last
+		for c := range d.cursors {
+			if !c.lost {
+				oldest = min(oldest, c.at)
+			}
+		}
+		d.clear(oldest)
+		if d.removed <= removedKept {
+			return
+		}
+		for c := range d.cursors {
+			c.lost = c.lost || c.at == oldest
+		}
+	}
+}
+
+// clear drops removed parts, up to the number oldest.
+func (d *feed) clear(oldest int64) {
+	for len(d.graves) > 0 {
+		g := d.graves[0]
+		if !g.isEmpty() {
+			needed := d.resumes && d.removed <= removedKept && time.Since(g.at) < awayTime
+			if g.of > oldest || needed {
+				return
+			}
+			d.forgot = max(d.forgot, g.of)
+			d.changes.Remove(d.entries[g.key])
+			delete(d.entries, g.key)
+			d.removed--
+		}
+		d.graves = d.graves[1:]
+	}
 }

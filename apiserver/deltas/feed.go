@@ -36,9 +36,6 @@ func New(presence *presence.Recorder) *Feeds {
 	return &Feeds{presence: presence, all: map[string]*feed{}}
 }
 
-// removedKept is how many removed parts a feed keeps for cursors that are behind.
-const removedKept = 10_000
-
 // pauses bound how long a feed waits after a reading, so that changes come together. It waits as long as the reading
 // took, so that it is busy for at most half of the time.
 const shortestPause, longestPause = 5 * time.Millisecond, time.Second
@@ -59,8 +56,10 @@ type feed struct {
 	entries map[entity.PartKey]*list.Element
 	changes *list.List // of *entry, the one that changed last first
 	removed int        // how many entries are removed
+	graves  []grave    // of all of them, in order
 	forgot  int64      // the highest number of a removed entry that has been dropped
 	away    int        // how many cursors are without a client
+	resumes bool       // clients may come back
 	cursors map[*cursor]bool
 	stirred chan struct{} // closed with the next change
 	ended   bool
@@ -368,37 +367,7 @@ func (d *feed) remove(key entity.PartKey) {
 	e.delta.Data = nil
 	d.changes.MoveToFront(at)
 	d.removed++
-}
-
-// forget drops the removed parts that all cursors know of. If too many are left, it ends the cursors that are behind.
-func (d *feed) forget() {
-	for d.removed > 0 {
-		oldest := d.last
-		for c := range d.cursors {
-			if !c.lost {
-				oldest = min(oldest, c.at)
-			}
-		}
-		for at := d.changes.Back(); at != nil; {
-			e := at.Value.(*entry)
-			if e.number > oldest {
-				break
-			}
-			at = at.Prev()
-			if e.isGone {
-				d.forgot = max(d.forgot, e.number)
-				d.changes.Remove(d.entries[e.key])
-				delete(d.entries, e.key)
-				d.removed--
-			}
-		}
-		if d.removed <= removedKept {
-			return
-		}
-		for c := range d.cursors {
-			c.lost = c.lost || c.at == oldest
-		}
-	}
+	d.bury(e)
 }
 
 // offer sends a cursor's client what has changed, whenever something has.

@@ -234,7 +234,13 @@ func TestResumption(t *testing.T) {
 			t.Errorf("after %q there is %+v", unknown, news)
 		}
 	}
-	take(first) // no cursor needs the removed unit any more
+	d.resumes = true
+	take(first) // it was sent that the unit is removed
+	if news := again(then.Revision); news.Whole || len(news.Deltas) != 2 {
+		t.Errorf("after %s, when what followed was sent in vain, there is %+v", then.Revision, news)
+	}
+	d.graves[0].at = d.graves[0].at.Add(-awayTime)
+	d.forget()
 	if news := again(then.Revision); !news.Whole {
 		t.Errorf("after a revision that is forgotten there is %+v", news)
 	}
