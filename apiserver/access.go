@@ -154,13 +154,12 @@ func (s *Server) identifyBy(ctx context.Context, then identity, model string) (i
 	return now, err
 }
 
-// followRights calls now with a user's roles in a model ("" for the controller itself), as returned by look, and calls
-// it again whenever they may have changed, until ctx ends. A user who cannot be looked up has no roles. followRights
-// returns before ctx ends only if the store can no longer be watched.
-func (s *Server) followRights(
-	ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(facades.Roles),
+// followRights calls now with a user's roles, as returned by look, and calls it again whenever changes says that they may
+// have changed, until that is closed. A user who cannot be looked up has no roles.
+func followRights(
+	ctx context.Context, user entity.Tag, changes <-chan struct{}, look func() (identity, error), now func(facades.Roles),
 ) {
-	for range s.controller.WatchRights(ctx, user.ID, model) {
+	for range changes {
 		id, err := look()
 		for errors.Is(err, entity.StoreAway) && ctx.Err() == nil { // no rights can change during an outage
 			select {
@@ -170,7 +169,7 @@ func (s *Server) followRights(
 			id, err = look()
 		}
 		if err != nil && ctx.Err() == nil {
-			logger.Errorf("%s at %q: cannot look up their roles: %v", user, model, err)
+			logger.Errorf("%s: cannot look up their roles: %v", user, err)
 		}
 		now(id.Roles)
 	}

@@ -202,6 +202,9 @@ var mayCall = map[string]string{
 	"ModelManager.ModelLeftovers":             "admin",
 	"ModelManager.ModelStatus":                "admin",
 	"ModelManager.ModifyModelAccess":          "admin",
+	"Tokens.Create":                           "admin",
+	"Tokens.List":                             "admin",
+	"Tokens.Revoke":                           "admin",
 	"UserManager.AddUser":                     "admin",
 	"UserManager.DisableUser":                 "admin",
 	"UserManager.EnableUser":                  "admin",
@@ -542,9 +545,9 @@ func TestLoginListsFacades(t *testing.T) {
 			"Admin ApplicationScaler Firewaller Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Action Admin AllWatcher Annotations Application ApplicationOffers Backups Block Bundle Charms Client Explain KeyManager MachineManager MetricsDebug " +
-				"ModelConfig ModelManager Payloads Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Watcher"},
+				"ModelConfig ModelManager Payloads Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Tokens Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger SecretBackends Status UserManager Watcher"},
+			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger SecretBackends Status Tokens UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
 			"APIAddresser Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 	} {

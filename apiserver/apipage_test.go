@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"juju/apiserver/facades"
+	"juju/doc/openapi"
 	"juju/doc/verify"
 )
 
@@ -92,13 +93,16 @@ func endpointTable() string {
 	for pattern := range (*Server)(nil).otherPaths() {
 		who := "a login"
 		switch {
-		case strings.Contains(pattern, BinariesPath):
+		case strings.Contains(pattern, BinariesPath), strings.HasSuffix(pattern, openapi.Path), strings.HasSuffix(pattern, "z"):
 			who = "all"
 		case strings.Contains(pattern, facades.CharmObjectPath):
 			who = access(facades.Writer)
 		}
 		method, path, _ := strings.Cut(strings.NewReplacer("{uuid}", "UUID", "{model}", "model-UUID", "{sha256}", "SHA256").Replace(pattern), " ")
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", method, path, who))
+	}
+	for _, v := range views() {
+		rows = append(rows, fmt.Sprintf("| GET | %s | a token |", v.path))
 	}
 	for _, e := range endpoints() {
 		rows = append(rows, fmt.Sprintf("| %s | /model/UUID%s | %s |", e.method, e.path, access(e.who)))

@@ -247,7 +247,8 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 
 // follow ends the watches for which the user no longer has a role, and the connection when the user has no roles left.
 func (c *conn) follow(user entity.Tag) {
-	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
+	changes := c.server.controller.WatchRights(c.ctx, user.ID, c.uuid)
+	followRights(c.ctx, user, changes, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
 		if now == 0 {
 			c.cancel(errRevoked)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // endings ends connections and streams whose access has ended: all of a model's when the model closes, and an agent's
-// when the agent is removed or its password changes. Users are followed one by one, by Server.followRights. There are
+// when the agent is removed or its password changes. Users are followed one by one, by followRights. There are
 // thousands of agents, so each model has one watch for all of them, while any is connected.
 type endings struct {
 	mu     sync.Mutex

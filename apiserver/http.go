@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
+	"juju/doc/openapi"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -57,6 +59,9 @@ func (s *Server) otherPaths() map[string]http.HandlerFunc {
 		"GET /model/{uuid}/commands":             s.serveCommands,
 		"PUT /{model}" + facades.CharmObjectPath: s.serveCharmObject,
 		"GET " + BinariesPath + "{sha256}":       s.serveBinaries,
+		"GET " + openapi.Path:                    s.serveOpenAPI,
+		"GET " + healthPath:                      s.serveHealth,
+		"GET " + readinessPath:                   s.serveReadiness,
 	}
 }
 
@@ -66,6 +71,10 @@ func (s *Server) mux() http.Handler {
 	for pattern, serve := range s.otherPaths() {
 		mux.HandleFunc(pattern, serve)
 	}
+	for _, v := range views() {
+		mux.HandleFunc("GET "+v.path, func(w http.ResponseWriter, r *http.Request) { s.serveView(v, w, r) })
+	}
+	mux.HandleFunc("GET /v1/", s.serveNoView)
 	for _, e := range endpoints() {
 		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
 			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
@@ -79,6 +88,7 @@ func (s *Server) mux() http.Handler {
 			return
 		}
 		defer s.active.Done()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the last request on the connection
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -102,34 +112,7 @@ func (s *Server) serveCharmObject(w http.ResponseWriter, r *http.Request) {
 // written, serveEndpoint responds with the error.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(controller.Began(r.Context()))
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
-				logger.Criticalf("%s %s: panic: %v\n%s", r.Method, r.URL.Path, p, debug.Stack())
-				err = fmt.Errorf("panic")
-			}
-		}()
-		v, err := s.visitor(r)
-		if err == nil {
-			err = s.steady()
-		}
-		if err != nil {
-			return err
-		}
-		leave, err := s.members.enter(r.PathValue("uuid"), v.identity)
-		if err != nil {
-			return err
-		}
-		g := netConnOf(r.Context())
-		g.authenticated()
-		v.leave = func() {
-			g.unauthenticated() // other requests may follow on the connection
-			leave()
-		}
-		defer func() { v.leave() }()
+	err := s.visit(r, s.visitor, func(v *visitor) (err error) {
 		v.audit = s.auditingHTTP(e, v, r)
 		defer func() {
 			if err != nil {
@@ -143,13 +126,49 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 			return err
 		}
 		return e.serve(s, v, w, r)
-	}()
+	})
 	if err != nil {
-		if int(netConnOf(r.Context()).failed.Load()) >= s.limits.Logins {
-			w.Header().Set("Connection", "close")
+		scheme := ""
+		if _, _, basic := r.BasicAuth(); !basic {
+			scheme = "Basic"
 		}
-		s.writeError(w, r, err)
+		s.writeError(w, r, err, scheme)
 	}
+}
+
+// visit calls serve with the sender of a request, as authenticate returns it. Meanwhile its connection counts as one of
+// the sender's.
+func (s *Server) visit(
+	r *http.Request, authenticate func(*http.Request) (*visitor, error), serve func(*visitor) error,
+) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			logger.Criticalf("%s %s: panic: %v\n%s", r.Method, r.URL.Path, p, debug.Stack())
+			err = fmt.Errorf("panic")
+		}
+	}()
+	v, err := authenticate(r)
+	if err == nil {
+		err = s.steady()
+	}
+	if err != nil {
+		return err
+	}
+	leave, err := s.members.enter(v.model.UUID(), v.identity)
+	if err != nil {
+		return err
+	}
+	g := netConnOf(r.Context())
+	g.authenticated()
+	v.leave = func() {
+		g.unauthenticated() // other requests may follow on the connection
+		leave()
+	}
+	defer func() { v.leave() }()
+	return serve(v)
 }
 
 // goOn continues to serve a visitor in another goroutine after its request has ended. Thousands of agents keep a
@@ -214,15 +233,19 @@ var httpStatus = map[entity.Kind]int{
 	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,
 }
 
-// writeError responds with an error, in the form that clients of Juju's charms endpoint expect.
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+// writeError responds with an error, in the form that clients of Juju's charms endpoint expect. If scheme is not "", the
+// client may not do this because it has not said who it is, which it can do by that scheme.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error, scheme string) {
+	if int(netConnOf(r.Context()).failed.Load()) >= s.limits.Logins {
+		w.Header().Set("Connection", "close")
+	}
 	e := facades.WireError(r.Method+" "+r.URL.Path, err)
 	status, ok := httpStatus[entity.Kind(e.Code)]
 	if !ok {
 		status = http.StatusInternalServerError
 	}
-	if _, _, basic := r.BasicAuth(); !basic && status == http.StatusForbidden {
-		w.Header().Set("WWW-Authenticate", `Basic realm="juju"`)
+	if scheme != "" && status == http.StatusForbidden {
+		w.Header().Set("WWW-Authenticate", scheme+` realm="juju"`)
 		status = http.StatusUnauthorized
 	}
 	if status == http.StatusServiceUnavailable {
@@ -240,7 +263,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 			params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
 		barrier = nil // this response depends on nothing
 	}
-	text, err := json.Marshal(v)
+	text, err := asJSON(v)
 	if err == nil {
 		err = barrier
 	}
@@ -248,6 +271,21 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 		logger.Errorf("%s %s: cannot respond: %v", r.Method, r.URL.Path, err)
 		panic(http.ErrAbortHandler) // breaks the connection instead of responding
 	}
+	s.writeText(w, status, text)
+}
+
+// asJSON returns v in JSON, with a line break for people; as it is if it is JSON already.
+func asJSON(v any) ([]byte, error) {
+	if text, ok := v.(json.RawMessage); ok {
+		return text, nil
+	}
+	text, err := json.Marshal(v)
+	return append(text, '\n'), err
+}
+
+// writeText responds with JSON. It does not wait long for a client that does not read.
+func (s *Server) writeText(w http.ResponseWriter, status int, text []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.WriteTime)) // there is none in tests
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // the client may have disconnected

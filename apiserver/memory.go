@@ -121,21 +121,21 @@ type answers struct {
 
 type answerKey struct {
 	model string
-	route *facades.Route
+	of    any // a *facades.Route, or the path of a view
 }
 
 // expected returns the probable size of a request's result and of its frame.
-func (a *answers) expected(model string, r *facades.Route) int64 {
+func (a *answers) expected(model string, of any) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return copies * a.sizes[answerKey{model, r}]
+	return copies * a.sizes[answerKey{model, of}]
 }
 
 // note records the size of a reply. A smaller size lowers the estimate only slowly.
-func (a *answers) note(model string, r *facades.Route, size int64) {
+func (a *answers) note(model string, of any, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	key := answerKey{model, r}
+	key := answerKey{model, of}
 	if before := a.sizes[key]; size < before {
 		size = before - (before-size)/8
 	}

@@ -186,10 +186,10 @@ func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
 }
 
 // notPlanned are the methods that change a model and are not planned: a plan has charms itself, is about no host, is not what
-// it guards, and does not tell of files that no service has; ImportKeys always refuses. What comes of the upgrade of an operating
-// system depends on the user, who does it.
+// it guards, and does not tell of files that no service has, or of tokens, which are the controller's; ImportKeys always
+// refuses. What comes of the upgrade of an operating system depends on the user, who does it.
 var notPlanned = []string{"Charms.AddCharm", "KeyManager.ImportKeys", "MachineManager.ProvisioningScript",
-	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources"}
+	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources", "Tokens.Create"}
 
 // A client that only plans reads what it needs, and every change can be planned.
 func TestAPlanningClientReads(t *testing.T) {

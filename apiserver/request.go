@@ -99,7 +99,7 @@ func (t *transfer) Progress(bytes int64) { t.server.progress(t.w, bytes) }
 // Reply responds with v.
 func (t *transfer) Reply(v any) {
 	if err := t.visitor.audit(nil); err != nil {
-		t.server.writeError(t.w, t.r, err)
+		t.server.writeError(t.w, t.r, err, "")
 		return
 	}
 	t.server.writeJSON(t.w, t.r, http.StatusOK, v)

@@ -74,6 +74,7 @@ type Server struct {
 	ending          endings
 	budget          *budget.Budget
 	answers         answers
+	readiness       readiness
 
 	stopping sync.RWMutex // held for writing once, to reject new requests
 	stopped  bool

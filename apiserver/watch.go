@@ -210,17 +210,25 @@ func (w *watches) answer(ow *openWatch, request uint64, version int, value refle
 	}
 }
 
-// barrier passes the barrier before an event is sent. While the store is unavailable it waits: the event must not be
-// lost, and the client could read nothing anyway.
+// barrier passes the barrier before an event is sent.
 func (w *watches) barrier() error {
+	if w.conn.ctx.Err() != nil {
+		return nil
+	}
+	return w.conn.server.eventBarrier(w.conn.ctx)
+}
+
+// eventBarrier passes the barrier before an event is sent. While the store is unavailable it waits: the event must not be
+// lost, and the client could read nothing anyway.
+func (s *Server) eventBarrier(ctx context.Context) error {
 	for {
-		err := w.conn.barrier(w.conn.ctx, nil)
+		err := s.barrier(ctx)
 		if !errors.Is(err, entity.Unavailable) {
 			return err
 		}
 		select {
 		case <-time.After(awayPause):
-		case <-w.conn.ctx.Done():
+		case <-ctx.Done():
 			return err
 		}
 	}

@@ -13,22 +13,8 @@ import (
 )
 
 func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*params.FullStatus, error) {
-	status, err := c.Model.Status(ctx)
+	status, err := statusOf(ctx, c, p.Patterns)
 	if err != nil {
-		return nil, err
-	}
-	wanted, err := c.Model.Settings().Binaries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	status.Model.Version = cmp.Or(wanted.Version, c.Version)
-	c.atCloud(status)
-	// Lost agents are marked before the patterns are applied, so that patterns can match them.
-	c.Presence.Mark(status, wanted)
-	if err := state.MatchStatus(status, p.Patterns); err != nil {
-		return nil, err
-	}
-	if err := c.bindAll(ctx, status.Services); err != nil {
 		return nil, err
 	}
 	full := params.FullStatusOf(status)
@@ -43,6 +29,26 @@ func clientFullStatus(ctx context.Context, c *Caller, p params.StatusParams) (*p
 		}
 	}
 	return full, nil
+}
+
+// statusOf returns the status of the caller's model, or of what matches one of the patterns.
+func statusOf(ctx context.Context, c *Caller, patterns []string) (*entity.ModelStatus, error) {
+	status, err := c.Model.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := c.Model.Settings().Binaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	status.Model.Version, status.Model.JujuVersion = cmp.Or(wanted.Version, c.Version), entity.JujuVersion
+	c.atCloud(status)
+	// Lost agents are marked before the patterns are applied, so that patterns can match them.
+	c.Presence.Mark(status, wanted)
+	if err := state.MatchStatus(status, patterns); err != nil {
+		return nil, err
+	}
+	return status, c.bindAll(ctx, status.Services)
 }
 
 // bindAll adds to the bindings of services in a status those of the endpoints that are bound like the default.
@@ -76,21 +82,23 @@ func statusWatch(ctx context.Context, c *Caller, _ None) (Stream, error) {
 
 // clientWatchAll sends what changes in the model, beginning with everything in it.
 func clientWatchAll(ctx context.Context, c *Caller, _ None) (Stream, error) {
-	rows, err := c.Controller.Models(ctx)
+	model, err := c.deltaModel(ctx)
 	if err != nil {
 		return Stream{}, err
-	}
-	model := params.DeltaModel{UUID: c.Model.UUID(), Controller: c.Controller.UUID()}
-	for _, row := range rows {
-		if row.UUID == model.UUID {
-			model.Owner = row.Owner
-		}
 	}
 	takes, err := c.Deltas.Watch(ctx, c.Model, model)
 	return Stream{Facade: "AllWatcher", Ch: reflect.ValueOf(takes), Event: func(v reflect.Value) (params.Event, error) {
 		news, err := v.Interface().(deltas.Take)()
 		return params.Event{Deltas: news.Deltas}, err
 	}}, err
+}
+
+// deltaModel returns what deltas say about the caller's model that its parts don't.
+func (c *Caller) deltaModel(ctx context.Context) (params.DeltaModel, error) {
+	model := params.DeltaModel{UUID: c.Model.UUID(), Controller: c.Controller.UUID()}
+	row, err := c.Controller.ModelRow(model.UUID)
+	model.Owner = row.Owner
+	return model, err
 }
 
 func clientStatusHistory(

@@ -19,6 +19,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/apiserver/display"
+	"juju/doc/openapi/openapitest"
 	"juju/state/entity"
 )
 
@@ -395,5 +396,18 @@ func TestTheRelationsOfARemoteService(t *testing.T) {
 	want := map[string]remote{"sql": {map[string][]string{"db": {"web", "log"}}}, "idle": {}}
 	if web := got.Services["web"].Relations["store"]; !reflect.DeepEqual(got.Remotes, want) || len(web) != 1 || web[0]["related-application"] != "sql" {
 		t.Errorf("remote: %v, want %v; of web: %v", got.Remotes, want, web)
+	}
+}
+
+// The description of the server's HTTP view describes all that a status can have.
+func TestJSONIsDescribed(t *testing.T) {
+	described, m := openapitest.Load(t), rich()
+	for _, rollout := range []*entity.Rollout{nil, {Former: "local:trusty/riak-0", Since: at}, {Reverts: true, Stopped: "riak/0 failed"}} {
+		m.Services[0].Rollout = rollout
+		var text bytes.Buffer
+		if err := JSON(&text, m, Options{Controller: "local", Location: time.UTC}); err != nil {
+			t.Fatal(err)
+		}
+		described.Check(t, "ModelStatus", text.Bytes())
 	}
 }

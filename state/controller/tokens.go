@@ -13,6 +13,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/secret"
 	"juju/state/mongo"
+	"juju/state/watcher"
 )
 
 // A tokenDoc is an access token. It is read by its hash, and named by its user and name.
@@ -159,4 +160,10 @@ func (c *Controller) CheckToken(_ context.Context, text string) (entity.AccessTo
 		return token, entity.Errorf(entity.Unauthorized, "the token has expired")
 	}
 	return token, nil
+}
+
+// WatchToken sends an event when a token may have been revoked, or its user's Rights for its model may have changed.
+func (c *Controller) WatchToken(ctx context.Context, t entity.AccessToken) <-chan struct{} {
+	return watcher.Notify(ctx, c.hub, watcher.Doc(tokensC, accessTokenID(t.User, t.Name)), watcher.Doc(usersC, userID(t.User)),
+		watcher.Doc(modelUsersC, modelUserID(t.ModelUUID, t.User)))
 }
