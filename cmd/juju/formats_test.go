@@ -23,7 +23,7 @@ func TestFormats(t *testing.T) {
 		"config": {"web", "web title"},
 		"clouds": {""}, "show-cloud": {"lxd"}, "regions": {"lxd"}, "credentials": {""}, "show-credential": {""},
 		"controllers": {""}, "controller-config": {"", "api-port"}, "model-defaults": {""},
-		"show-controller": {""}, "audit-log": {"", "--user bob"}, "models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""},
+		"show-controller": {""}, "audit-log": {"", "--user bob"}, "models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""}, "tokens": {""},
 		"disabled-commands": {"", "--all"},
 		"check":             {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""},
 		"version":      {"", "--all"},

@@ -135,6 +135,10 @@ func (h hostileController) EnableHA(context.Context, int, constraints.Value) (en
 	return planted[entity.ControllerChanges](), h.err
 }
 
+func (h hostileController) Tokens(context.Context, string) ([]entity.AccessToken, error) {
+	return planted[[]entity.AccessToken](), h.err
+}
+
 func (h hostileController) ServerVersion() string { return hostile }
 func (h hostileController) Release() string       { return hostile }
 
@@ -182,6 +186,9 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			"disabled-commands --all --format json"},
 		"check":               {"check", "check --format yaml", "check --format json"},
 		"whoami":              {"whoami"},
+		"tokens":              {"tokens", "tokens --format yaml", "tokens --format json"},
+		"create-token":        {"create-token ci"},
+		"revoke-token":        {"revoke-token ci"},
 		"show-controller":     {"show-controller", "show-controller --format json"},
 		"audit-log":           {"audit-log", "audit-log --format json"},
 		"controllers":         {"controllers --refresh", "controllers --refresh --format yaml", "controllers --refresh --format json"},

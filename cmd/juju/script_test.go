@@ -306,6 +306,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"filled":       scriptFilled,
 	"build":        scriptBuild,
 	"terminal":     scriptTerminal,
+	"view":         scriptView,
 }
 
 func noNot(ts *testscript.TestScript, neg bool) {

@@ -24,18 +24,20 @@ func CreateTokenCommand(s *cli.Session) *cobra.Command {
 		Use:   "create-token NAME",
 		Short: "Create a token with which a program reads a model",
 		Long: `Create a token, and print it. Whoever has it can read the model over plain HTTPS, and
-nothing else, until the token expires or is revoked, and as long as you can read the model:
+change nothing, until the token expires or is revoked, and while you can read the model:
 
-  GET /v1/status      the status of the model, as juju status --format json
-  GET /v1/explain     what the model is waiting for, as juju explain --format json
-  GET /v1/events      each change, as server-sent events
+  GET /v1/status    the status of the model, as juju status --format json
+  GET /v1/explain   what the model is waiting for, as juju explain --format json
+  GET /v1/events    each change, as server-sent events
 
-NAME is how you revoke it. --expires is how long the token is valid, such as 12h.
-The token is shown only now: the controller stores a hash of it.`,
+The token goes into the header of each request, "Authorization: Bearer TOKEN". The
+addresses of the controller, and the certificate of its authority, are in the output of
+juju show-controller.
+
+NAME is for revoking it. --expires is how long the token is valid, such as 12h. It is
+shown only now: the controller stores a hash of it.`,
 		Example: `  juju create-token grafana
-  juju create-token ci -m staging --expires 12h
-  curl -H "Authorization: Bearer $(juju create-token -q shell --expires 1h)" \
-       --cacert ca.pem https://CONTROLLER/v1/status`,
+  juju create-token ci -m staging --expires 12h`,
 		Annotations: cli.SeeAlso("tokens", "revoke-token", "grant", "show-controller"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := oneToken(args)

@@ -11,8 +11,9 @@ func RevokeTokenCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke-token NAME",
 		Short: "Revoke a token",
-		Long: `Revoke a token that you created: whoever has it is refused from now on. Superusers can revoke
-one of another user with --user.`,
+		Long: `Revoke a token that you created: whoever has it is refused from now on, and streams of
+events that were opened with it end. Superusers can revoke one of another user with
+--user.`,
 		Example: `  juju revoke-token grafana
   juju revoke-token ci --user bob`,
 		Annotations: cli.SeeAlso("tokens", "create-token"),
