@@ -24,7 +24,7 @@ var (
 	errBehind  = errors.New("the client must resume, or begin again")
 )
 
-// retryAfter is how long browsers wait before they connect again, in milliseconds.
+// retryAfter is how long clients wait before they connect again, in milliseconds.
 const retryAfter = "2000"
 
 // endTime is how long the last event of a stream, which says why it ends, can take.

@@ -31,21 +31,52 @@ type follower struct {
 	strange []string
 	takes   int
 	told    chan struct{} // receives after takes; may be nil
+
+	revision string      // the last one that it was told
+	loses    func() bool // reports whether what was just sent is lost; nil if nothing ever is
+}
+
+// resume follows a model until ctx ends, over connections that are lost, each with what was sent last.
+func (f *follower) resume(ctx context.Context, feeds *deltas.Feeds, st *state.State) (err error) {
+	for sent := 0; err == nil && ctx.Err() == nil; {
+		connected, lost := context.WithCancel(ctx)
+		f.loses = func() bool {
+			if sent++; sent%4 == 0 {
+				lost()
+			}
+			return connected.Err() != nil
+		}
+		var takes <-chan deltas.Take
+		if takes, err = feeds.Resume(connected, st, params.DeltaModel{UUID: st.UUID()}, f.revision); err == nil {
+			f.follow(takes, func() {})
+		}
+		lost()
+	}
+	return err
 }
 
 // follow adds up what comes, until the channel closes.
 func (f *follower) follow(takes <-chan deltas.Take, slow func()) {
 	for take := range takes {
 		slow()
-		all, err := take()
+		news, err := take()
+		if f.loses != nil && f.loses() {
+			continue
+		}
 		f.mu.Lock()
+		if news.Whole {
+			f.has = map[string]string{}
+		}
+		if news.Revision != "" {
+			f.revision = news.Revision
+		}
 		f.takes++
 		if err != nil {
 			f.strange = append(f.strange, err.Error())
 		}
-		for _, d := range all {
+		for _, d := range news.Deltas {
 			key := deltaName(d)
-			if _, known := f.has[key]; d.Removed && !known {
+			if _, known := f.has[key]; d.Removed && !known && f.loses == nil {
 				f.strange = append(f.strange, key+" was removed before it was there")
 			}
 			if d.Removed {
@@ -328,8 +359,8 @@ func (w *world) somethingAcross(rnd *rand.Rand) error {
 	return x.Show(w.ctx, remote, entity.Status{Status: entity.StatusActive, Message: fmt.Sprint(n)})
 }
 
-// Whatever changes, whenever clients come and go, however slowly they read, and whenever the connection to the store is
-// lost: what a client has been told adds up to the status of the model, and to what a new client is told.
+// Whatever changes, whenever clients come and go, lose their connections and resume, however slowly they read, and whenever
+// the connection to the store is lost: what a client has been told adds up to the status of the model, and to what a new client is told.
 func TestDeltasAddUpToTheStatus(t *testing.T) {
 	w, charms, loseTail := watchedWorld(t)
 	st, seed := w.st, testSeed(t)
@@ -381,6 +412,15 @@ func TestDeltasAddUpToTheStatus(t *testing.T) {
 		})
 	}
 	open(rand.New(rand.NewPCG(seed, 100)))
+	for range 2 {
+		f := &follower{has: map[string]string{}, told: make(chan struct{}, 1)}
+		followers = append(followers, f)
+		readers.Go(func() {
+			if err := f.resume(ctx, feeds, st); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
+	}
 	for actor := range 3 {
 		rnd := rand.New(rand.NewPCG(seed, uint64(actor)))
 		actors.Go(func() {

@@ -1,6 +1,7 @@
 package deltas
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,12 +49,13 @@ func (d *feed) position(c *cursor, revision string) {
 	}
 }
 
-// depart removes a cursor: at once, or after a while if its client may come back.
+// depart removes a cursor: at once, or after a while if its client may come back, so that the feed goes on until then.
 func (d *feed) depart(c *cursor) {
 	d.mu.Lock()
 	stays := c.resumes && !c.lost && !d.ended && d.away < awayMax
 	if stays {
 		d.away++
+		c.at = math.MaxInt64 // nothing is kept for it
 	}
 	d.mu.Unlock()
 	if !stays {
