@@ -50,7 +50,7 @@ func (w *world) program() *program {
 // ask sends a GET with a token, unless that is "", and headers in pairs.
 func (p *program) ask(path, token string, headers ...string) *http.Response {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*verify.Patience) // so that a test that waits gives up before
 	p.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+p.address+path, nil)
 	p.ok(err)
