@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -49,33 +48,6 @@ func TestTokenLifecycle(t *testing.T) {
 	w.refused(w.ctrl.RevokeToken(w.ctx, "admin", "grafana"), entity.NotFound,
 		`cannot revoke token "grafana": token "grafana" not found`)
 	invalid(text)
-}
-
-// A stream that was opened with a token is told when the token is revoked, and when its user's rights change.
-func TestWatchToken(t *testing.T) {
-	w := newWorld(t)
-	w.addUser("bob")
-	_, token, err := w.ctrl.CreateToken(w.ctx, "bob", "t", w.st.UUID(), time.Hour)
-	w.ok(err)
-	changes := w.ctrl.WatchToken(w.ctx, token)
-	next := func() {
-		t.Helper()
-		select {
-		case _, open := <-changes:
-			if !open {
-				t.Fatal("the watch has ended")
-			}
-		case <-time.After(verify.Patience):
-			t.Fatal("no event came")
-		}
-	}
-	next() // the first
-	w.ok(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", controller.AccessRead, ""))
-	next()
-	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
-	next()
-	w.ok(w.ctrl.RevokeToken(w.ctx, "bob", "t"))
-	next()
 }
 
 // A token that has expired is refused. Its name can be used again, and it does not count.
