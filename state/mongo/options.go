@@ -21,6 +21,8 @@ type Options struct {
 	Answer time.Duration
 	// Hooks, if not nil, is called for each database that is opened and returns the hooks of its transactions.
 	Hooks func(database string) Hooks
+	// Meter is told what the store does; nil for none.
+	Meter Meter
 }
 
 // Hooks intercept a database's transactions between building and running them, in tests of concurrent changes.
@@ -40,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Answer == 0 {
 		o.Answer = answerBound
+	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
 	}
 	return o
 }

@@ -37,6 +37,7 @@ type Runner struct {
 	outage  *outage // nil for the embedded store, which has none
 	// mayCommit is asked before a transaction of the server is committed.
 	mayCommit func() error
+	meter     Meter
 	slots     *slotQueue
 	locks     *docLocks
 	gate      gate // for all uses of the connections
@@ -49,7 +50,7 @@ type Runner struct {
 }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage, mayCommit: s.mayCommit,
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage, mayCommit: s.mayCommit, meter: s.options.Meter,
 		locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait, majority: s.transactions && s.outage != nil}
 	if s.options.Hooks != nil {
 		r.Hooks = s.options.Hooks(name)
@@ -131,13 +132,14 @@ type trial struct {
 
 // try attempts a transaction, and reports whether it was applied.
 func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
+	t := &trial{Runner: r, Tries: r.Tries()}
+	defer func() { r.meter.Transaction(outcomeOf(ctx, applied, err), t.tries) }()
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if err := r.outage.refuses(); err != nil {
 		return false, err
 	}
-	t := &trial{Runner: r, Tries: r.Tries()}
 	defer t.letGo()
 	var ops []txn.Op
 	fence := fenceOf(ctx, r.name)

@@ -104,6 +104,8 @@ func OpenMemory(o Options) (*Store, error) {
 // Barrier returns once everything that was read, and everything that transactions have written, is on disk and can't be
 // rolled back. Callers must pass it before they report anything that depends on the store.
 func (s *Store) Barrier(ctx context.Context) error {
+	began := time.Now()
+	defer func() { s.options.Meter.Barrier(time.Since(began)) }()
 	if err := s.barrier(ctx); err != nil {
 		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
 	}

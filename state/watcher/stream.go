@@ -1,6 +1,8 @@
 package watcher
 
 import (
+	"time"
+
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
@@ -12,7 +14,7 @@ func openStream(db *mgo.Database) *cursor.Cursor {
 	return cursor.Run(db, bson.D{{"aggregate", 1}, {"pipeline", []bson.D{
 		{{"$changeStream", bson.D{}}},
 		// Whole documents are not needed.
-		{{"$project", bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}}}},
+		{{"$project", bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}, {"clusterTime", 1}, {"wallTime", 1}}}},
 	}}, {"cursor", bson.D{}}}, awaitFor)
 }
 
@@ -26,6 +28,16 @@ type event struct {
 		Fields  bson.D   `bson:"updatedFields"`
 		Removed []string `bson:"removedFields"`
 	} `bson:"updateDescription"`
+	Cluster bson.MongoTimestamp `bson:"clusterTime"` // in its upper half, seconds
+	Wall    time.Time           `bson:"wallTime"`    // zero before MongoDB 6.0
+}
+
+// at returns when the change was made, by the server's clock.
+func (e *event) at() time.Time {
+	if e.Wall.IsZero() {
+		return time.Unix(int64(e.Cluster>>32), 0)
+	}
+	return e.Wall
 }
 
 // ofCollection reports whether the event is that of a whole collection, as after an aggregation with $out.

@@ -48,6 +48,9 @@ type Source struct {
 	Log string        // the capped log of mgo/txn's transactions; if "", the server's change stream is followed
 	// Ignored is a field that transactions change in documents that they only assert.
 	Ignored string
+	// Delivered, if not nil, is told how long before its watchers heard of it the oldest of some changes was made. The log
+	// of mgo/txn does not say when that was.
+	Delivered func(age time.Duration)
 }
 
 // Tail follows a source and publishes each document that a transaction changed, until ctx ends. Each time it finds its
@@ -91,12 +94,12 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 	source := open()
 	defer source.DB.Session.Close()
 	if source.Log == "" {
-		return follow(ctx, source.DB, openStream(source.DB), barrier, hub, func(entry bson.Raw) ([]Change, bool) {
+		return follow(ctx, source, openStream(source.DB), barrier, hub, func(entry bson.Raw) news {
 			var e event
 			if err := entry.Unmarshal(&e); err != nil {
-				return nil, true
+				return news{reset: true}
 			}
-			return e.changes(source.Ignored), e.ofCollection()
+			return news{e.changes(source.Ignored), e.ofCollection(), e.at()}
 		})
 	}
 	log := source.DB.C(source.Log)
@@ -113,22 +116,36 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 		// next ones.
 		return fmt.Errorf("the log has become shorter")
 	}
-	return follow(ctx, source.DB, entries, barrier, hub, func(entry bson.Raw) ([]Change, bool) {
+	return follow(ctx, source, entries, barrier, hub, func(entry bson.Raw) news {
 		var e bson.D
 		if err := entry.Unmarshal(&e); err != nil {
-			return nil, true
+			return news{reset: true}
 		}
-		return parse(e), false
+		return news{changes: parse(e)}
 	})
 }
 
-// follow publishes the entries that the cursor returns until ctx ends, or it fails. parse returns the changes of an
-// entry, and whether everything must be reread.
+// news is what entries say.
+type news struct {
+	changes []Change
+	reset   bool      // everything must be reread
+	since   time.Time // when the first of the changes was made; zero if that is not known
+}
+
+// add adds what later entries say.
+func (n *news) add(more news) {
+	if len(n.changes) == 0 {
+		n.since = more.since
+	}
+	n.changes, n.reset = append(n.changes, more.changes...), n.reset || more.reset
+}
+
+// follow publishes the entries that the cursor returns until ctx ends, or it fails. parse returns what an entry says.
 func follow(
-	ctx context.Context, db *mgo.Database, entries *cursor.Cursor, barrier func(context.Context) error, hub *Hub,
-	parse func(bson.Raw) (changes []Change, reset bool),
+	ctx context.Context, source Source, entries *cursor.Cursor, barrier func(context.Context) error, hub *Hub,
+	parse func(bson.Raw) news,
 ) error {
-	var q queue
+	q := queue{delivered: source.Delivered}
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	ended := make(chan struct{})
@@ -142,9 +159,9 @@ func follow(
 			return
 		case <-ctx.Done():
 		}
-		session := db.Session.Copy()
+		session := source.DB.Session.Copy()
 		defer session.Close()
-		if err := entries.Kill(db.With(session)); err != nil {
+		if err := entries.Kill(source.DB.With(session)); err != nil {
 			logger.Debugf("cannot end a cursor: %v", err) // its wait ends after awaitFor
 		}
 	})
@@ -153,19 +170,17 @@ func follow(
 		close(ended)
 		group.Wait()
 	}()
-	q.add(nil, true) // the cursor is positioned, and misses nothing from now on
+	q.add(news{reset: true}) // the cursor is positioned, and misses nothing from now on
 	for ctx.Err() == nil {
 		var entry bson.Raw
-		var together []Change
-		again := false
+		var together news
 		for ctx.Err() == nil && entries.Next(&entry) {
-			changes, reset := parse(entry)
-			together, again = append(together, changes...), again || reset
+			together.add(parse(entry))
 			// A transaction has an entry for each document in a change stream. Who is told of one must not read copies from
 			// before of the others.
 			if entries.Buffered() == 0 {
-				q.add(together, again)
-				together, again = nil, false
+				q.add(together)
+				together = news{}
 			}
 		}
 		if err := entries.Err(); err != nil && ctx.Err() == nil {
@@ -205,16 +220,16 @@ func parse(entry bson.D) []Change {
 // A queue decouples reading entries from publishing them, so that one barrier serves all entries read during
 // the previous one.
 type queue struct {
+	delivered func(age time.Duration) // see Source
+
 	mu      sync.Mutex
-	changes []Change
-	reset   bool
+	waiting news
 	wake    chan struct{}
 }
 
-func (q *queue) add(changes []Change, reset bool) {
+func (q *queue) add(more news) {
 	q.mu.Lock()
-	q.changes = append(q.changes, changes...)
-	q.reset = q.reset || reset
+	q.waiting.add(more)
 	wake := q.waker()
 	q.mu.Unlock()
 	select {
@@ -242,15 +257,18 @@ func (q *queue) publish(ctx context.Context, barrier func(context.Context) error
 		case <-wake:
 		}
 		q.mu.Lock()
-		changes, reset := q.changes, q.reset
-		q.changes, q.reset = nil, false
+		now := q.waiting
+		q.waiting = news{}
 		q.mu.Unlock()
 		if err := barrier(ctx); err != nil {
 			return // the store is closing, or a write failed and the process terminates
 		}
-		if reset {
+		if now.reset {
 			hub.Reset()
 		}
-		hub.Publish(changes...)
+		hub.Publish(now.changes...)
+		if q.delivered != nil && len(now.changes) > 0 && !now.since.IsZero() {
+			q.delivered(max(0, time.Since(now.since))) // two clocks may differ
+		}
 	}
 }

@@ -240,7 +240,8 @@ func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.V
 	dst := make([]byte, 4, 512+len(e.ID.Data)+len(e.New)+len(e.Change)+len(now.Data))
 	dst = bsoncore.AppendDocumentElement(dst, "_id", st.token(number))
 	dst = bsoncore.AppendStringElement(dst, "operationType", operations[e.Kind])
-	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", uint32(time.Now().Unix()), uint32(number))
+	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", uint32(e.At.Unix()), uint32(number))
+	dst = bsoncore.AppendDateTimeElement(dst, "wallTime", e.At.UnixMilli())
 	if e.New != nil {
 		dst = bsoncore.AppendDocumentElement(dst, "fullDocument", e.New)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -32,6 +33,7 @@ type Event struct {
 	ID             bsoncore.Value // the document's _id
 	New            []byte         // the document, if it was inserted or replaced
 	Change         []byte         // of an update: {updatedFields: {path: value, …}, removedFields: [path, …]}
+	At             time.Time      // when it became visible
 
 	number uint64     // in the feed
 	mu     sync.Mutex // held while a form is made
@@ -104,11 +106,11 @@ func (f *feed) add(events func() []*Event) {
 	if !f.on.Load() {
 		return
 	}
-	list := events()
+	list, now := events(), time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range list {
-		e.number = f.first + uint64(len(f.events))
+		e.At, e.number = now, f.first+uint64(len(f.events))
 		f.events = append(f.events, e)
 		f.grow(e.size())
 	}
