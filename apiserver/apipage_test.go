@@ -97,6 +97,8 @@ func endpointTable() string {
 			who = "all"
 		case strings.Contains(pattern, facades.CharmObjectPath):
 			who = access(facades.Writer)
+		case strings.Contains(pattern, metricsPath):
+			who = access(facades.Reader) + " to the model controller"
 		}
 		method, path, _ := strings.Cut(strings.NewReplacer("{uuid}", "UUID", "{model}", "model-UUID", "{sha256}", "SHA256").Replace(pattern), " ")
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", method, path, who))

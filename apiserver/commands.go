@@ -177,7 +177,7 @@ func (c *commander) run(ctx context.Context, r params.CLICommands) error {
 	if err := c.steady(); err != nil {
 		return err
 	}
-	leave, err := c.members.enter(c.uuid, id)
+	leave, err := c.admit(c.uuid, id)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ func (s *Server) otherPaths() map[string]http.HandlerFunc {
 		"GET " + openapi.Path:                    s.serveOpenAPI,
 		"GET " + healthPath:                      s.serveHealth,
 		"GET " + readinessPath:                   s.serveReadiness,
+		"GET " + metricsPath:                     s.serveMetrics,
 	}
 }
 
@@ -157,7 +158,7 @@ func (s *Server) visit(
 	if err != nil {
 		return err
 	}
-	leave, err := s.members.enter(v.model.UUID(), v.identity)
+	leave, err := s.admit(v.model.UUID(), v.identity)
 	if err != nil {
 		return err
 	}

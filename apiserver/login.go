@@ -17,6 +17,7 @@ func (s *Server) failed(g *limitedConn, remote, attempt string, err error) {
 	if entity.KindOf(err) != entity.Unavailable { // otherwise no password was checked
 		g.failed.Add(1)
 	}
+	s.config.Meter.LoginRefused(refusal(err))
 	s.failures.add(g.source, fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
 }
 
@@ -31,7 +32,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 		s.failed(conn.netConn, conn.remote, entity.Named(p.AuthTag.String())+" cannot log in", err)
 		return params.LoginResult{}, err
 	}
-	left, err := s.members.enter(conn.uuid, id)
+	left, err := s.admit(conn.uuid, id)
 	if err != nil {
 		return params.LoginResult{}, err
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	// CommandLine is the program, with arguments, that runs a command line of a user with commandline.Receive; if it is
 	// empty, none can be run.
 	CommandLine []string
+	Metrics     http.Handler // for who may read the controller's model; may be nil
 	Dashboard   http.Handler // for all paths that are not the API's; may be nil
 	Restored    bool         // from a backup: there may be machines that the controller doesn't know
 	// Steady returns an error while requests must not be executed, because this process may have been paused for so long
@@ -91,6 +92,9 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	if config.Controller.Remote() {
 		config.Limits.AgentTurns = max(config.Limits.AgentTurns, remoteTurns)
+	}
+	if config.Meter == nil {
+		config.Meter = unmetered{}
 	}
 	if config.now == nil {
 		config.now = time.Now

@@ -671,6 +671,14 @@ func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.Goa
 	return result, err
 }
 
+// HookRan calls Caller.hookRan.
+func (f UniterFacade) HookRan(ctx context.Context, tag entity.Tag, took time.Duration) error {
+	return call(ctx, f, "Uniter", "HookRan", struct {
+		Tag  params.Tag    `json:"tag"`
+		Took time.Duration `json:"took"`
+	}{params.TagOf(tag), took}, nil)
+}
+
 // LeaderSettings calls state.Unit.LeaderSettings.
 func (f UniterFacade) LeaderSettings(ctx context.Context, tag entity.Tag) (entity.LeaderSettings, error) {
 	var reply struct {

@@ -156,7 +156,17 @@ func (c *Caller) setStorageStatus(ctx context.Context, storage entity.Tag, statu
 
 func (c *Caller) setUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
 	status, invalid := reported(status, entity.UnitWords)
-	return pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error { return u.SetStatus(ctx, status) })
+	err := pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error { return u.SetStatus(ctx, status) })
+	if err == nil && status.Status == entity.StatusError && status.Data["hook"] != nil {
+		c.Meter.HookFailed(c.Model.Name(), entity.UnitService(unit.ID))
+	}
+	return err
+}
+
+// hookRan notes how long a hook of the unit ran. It asks nothing of the store.
+func (c *Caller) hookRan(_ context.Context, unit entity.Tag, took time.Duration) error {
+	c.Meter.HookRan(c.Model.Name(), entity.UnitService(unit.ID), took)
+	return nil
 }
 
 func (c *Caller) setServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error {

@@ -146,6 +146,7 @@ func agentFacades() []agentFacade {
 			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
 			{"FinishUpgradeStep", self, calls((*state.Unit).FinishUpgradeStep, "number", "completing")},
 			{"GoalState", self, calls((*state.Unit).GoalState)},
+			{"HookRan", self, calls((*Caller).hookRan, "tag", "took")},
 			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
 			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},

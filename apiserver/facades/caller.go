@@ -52,9 +52,21 @@ type Config struct {
 	// Failures returns which of the controller's own workers for a model keep failing, or for "" which of the workers
 	// that serve all models. It may be nil.
 	Failures func(model string) []entity.WorkerFailure
+	// Meter is told what agents do and who is refused; apiserver.New sets one that ignores it if it is nil.
+	Meter Meter
 	// DestroyController begins to destroy the controller and all its models. It must not wait for completion, because
 	// the reply has not been sent yet. It may be nil.
 	DestroyController func(context.Context) error
+}
+
+// A Meter is told of events, for the controller's metrics. Its methods return at once.
+type Meter interface {
+	// HookRan is called with how long a hook of a service's unit ran, whether it failed or not.
+	HookRan(model, service string, took time.Duration)
+	// HookFailed is called when a hook of a service's unit has failed.
+	HookFailed(model, service string)
+	// LoginRefused is called for each login and HTTP request that is refused; why is one of a few words.
+	LoginRefused(why string)
 }
 
 // Limits are the limits of the API's methods.

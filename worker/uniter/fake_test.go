@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -34,6 +35,7 @@ type controller struct {
 	settings     map[int]map[string]string         // the unit's own, by relation
 	ports        map[string][]entity.EndpointPorts // by unit
 	leads        int64                             // the epoch by which the unit leads; 0 if it does not
+	ran          []time.Duration                   // how long hooks ran
 	released     int                               // how often it has released the leadership
 	tasks        []entity.Task
 	kept         entity.CharmState
@@ -286,6 +288,14 @@ func (c *controller) OpenedPorts(context.Context, entity.Tag) (map[string][]enti
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.ports), nil
+}
+
+// HookRan changes nothing, so it is no call that can be cut.
+func (c *controller) HookRan(_ context.Context, _ entity.Tag, took time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ran = append(c.ran, took)
+	return nil
 }
 
 func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes entity.HookChanges) error {

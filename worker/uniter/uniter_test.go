@@ -148,6 +148,9 @@ func TestFailedHook(t *testing.T) {
 	}
 	failed()
 	said.expect(t, `unit web/0: hook "db-relation-changed" for mysql/0 failed: exit status 1: no file`)
+	if len(r.c.ran) != 5 || slices.Min(r.c.ran) <= 0 {
+		t.Errorf("the hooks are reported to have run for %v, want five times", r.c.ran)
+	}
 
 	// Nothing else runs meanwhile, and a new agent finds the same state.
 	r.c.change(func() { r.c.unit.ConfigVersion = 7 })

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"time"
 
 	"juju/state"
 	"juju/state/entity"
@@ -57,6 +58,8 @@ func (a unitAPI) SetCharm(ctx context.Context, unit entity.Tag, url string) erro
 func (a unitAPI) CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error {
 	return a.on(ctx, unit, func(u *state.Unit) error { return u.CommitHook(ctx, changes) })
 }
+
+func (unitAPI) HookRan(context.Context, entity.Tag, time.Duration) error { return nil }
 
 func (a unitAPI) ClearResolved(ctx context.Context, unit entity.Tag) error {
 	return a.on(ctx, unit, func(u *state.Unit) error { return u.ClearResolved(ctx) })

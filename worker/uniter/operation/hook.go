@@ -27,6 +27,8 @@ type hookAPI interface {
 
 	// CommitHook applies the buffered changes of a successful hook atomically.
 	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
+	// HookRan reports how long a hook ran, for the controller's metrics.
+	HookRan(ctx context.Context, unit entity.Tag, took time.Duration) error
 	// ClearResolved clears the user's request to resolve the failed hook.
 	ClearResolved(ctx context.Context, unit entity.Tag) error
 }
@@ -214,6 +216,7 @@ func (o *runHook) Execute(
 	}
 	o.Hook.Stopping = func() { o.showStopping(ctx, o.name+" hook") }
 	var hctx *hooks.Context
+	var began time.Time
 	err := awaitRoom(ctx, func() (err error) {
 		if hctx, err = o.context(s); err != nil {
 			return err
@@ -226,12 +229,14 @@ func (o *runHook) Execute(
 			}
 			begun := op
 			begun.Process = &p
+			began = time.Now()
 			return persist(s.With(&begun))
 		})
 	}, func(err error) {
 		waited = true
 		o.show(ctx, fmt.Sprintf("waiting to run %s hook: %v", o.name, err))
 	})
+	o.reportTime(ctx, began)
 	var failed *hooks.FailedError
 	switch {
 	case errors.Is(err, hooks.ErrRebootNow):
@@ -254,6 +259,19 @@ func (o *runHook) Execute(
 		return s.Ran(op), errSkipCommit
 	}
 	return s.With(&op), nil
+}
+
+// reportTime reports how long the hook ran that began at a time, if it ran. It only logs a failure.
+func (o *runHook) reportTime(ctx context.Context, began time.Time) {
+	if began.IsZero() {
+		return
+	}
+	took := time.Since(began)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), showBound)
+	defer cancel()
+	if err := o.API.HookRan(ctx, o.Unit, took); err != nil {
+		logger.Debugf("unit %s: cannot report that hook %s ran for %v: %v", o.Unit.ID, o.name, took, err)
+	}
 }
 
 // Commit applies the hook's effects, those on the controller's state first. It can be repeated.

@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"net/http"
+	"time"
+
+	"juju/apiserver/facades"
+	"juju/state/entity"
+)
+
+// metricsPath is where Prometheus finds the controller's metrics. Who may read the controller's model may read them.
+const metricsPath = "/metrics"
+
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if s.config.Metrics == nil {
+		http.NotFound(w, r)
+		return
+	}
+	r.SetPathValue("uuid", s.controllerModel.UUID())
+	s.serveEndpoint(endpoint{http.MethodGet, metricsPath, facades.Reader, facades.Reads,
+		func(s *Server, _ *visitor, w http.ResponseWriter, r *http.Request) error {
+			// The server's other deadlines are for websockets. This one would end a later response on the connection.
+			w.Header().Set("Connection", "close")
+			_, err := s.start(http.NewResponseController(w).SetWriteDeadline)
+			if err == nil {
+				s.config.Metrics.ServeHTTP(w, r)
+			}
+			return err
+		}}, w, r)
+}
+
+// The reasons for refusals, for the metrics.
+const (
+	refusedDenied = "denied" // a wrong name or password, or no access
+	refusedAbsent = "absent" // a model that does not exist, or a machine whose instance is not recorded yet
+	refusedBusy   = "busy"   // too many logins at once, or the store is away
+	refusedFull   = "full"   // too many connections
+	refusedOther  = "other"
+)
+
+// refusal returns the reason for which a login is refused with an error.
+func refusal(err error) string {
+	switch entity.KindOf(err) {
+	case entity.Unauthorized:
+		return refusedDenied
+	case entity.NotFound, entity.NotProvisioned:
+		return refusedAbsent
+	case entity.Unavailable:
+		return refusedBusy
+	}
+	return refusedOther
+}
+
+// admit counts a connection of who has logged in, until leave is called. It returns Unavailable if there are too many.
+func (s *Server) admit(model string, id identity) (leave func(), err error) {
+	leave, err = s.members.enter(model, id)
+	if err != nil {
+		s.config.Meter.LoginRefused(refusedFull)
+	}
+	return leave, err
+}
+
+// A Load is what the server has to do at a moment.
+type Load struct {
+	Connections map[string]int // those that have logged in, by kind: "users", "machine agents"
+	Requests    int            // of agents, that wait for their turn
+	Logins      int            // of users, that wait until their passwords are checked
+}
+
+// Load returns what the server has to do now.
+func (s *Server) Load() Load {
+	load := Load{Connections: map[string]int{}}
+	s.members.mu.Lock()
+	for kind, n := range s.members.ofKinds {
+		load.Connections[memberKind(kind).String()] = n
+	}
+	s.members.mu.Unlock()
+	s.agentTurns.mu.Lock()
+	for _, waiting := range s.agentTurns.waiting {
+		load.Requests += len(waiting)
+	}
+	s.agentTurns.mu.Unlock()
+	s.hashing.mu.Lock()
+	load.Logins = len(s.hashing.waiting)
+	s.hashing.mu.Unlock()
+	return load
+}
+
+// unmetered is the Meter of a server that has none.
+type unmetered struct{}
+
+func (unmetered) HookRan(string, string, time.Duration) {}
+func (unmetered) HookFailed(string, string)             {}
+func (unmetered) LoginRefused(string)                   {}

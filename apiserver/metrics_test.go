@@ -1,0 +1,137 @@
+package apiserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// A meter notes what it is told.
+type meter struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (m *meter) note(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.said = append(m.said, fmt.Sprintf(format, args...))
+}
+
+func (m *meter) HookRan(model, service string, took time.Duration) {
+	m.note("a hook of %s %s ran for %v", model, service, took)
+}
+
+func (m *meter) HookFailed(model, service string) { m.note("a hook of %s %s failed", model, service) }
+func (m *meter) LoginRefused(why string)          { m.note("refused: %s", why) }
+
+func (m *meter) expect(t *testing.T, what string, want ...string) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Equal(m.said, want) {
+		t.Errorf("%s: the meter was told %q, want %q", what, m.said, want)
+	}
+	m.said = nil
+}
+
+// Prometheus gets the metrics with the password of a user who may read the controller's model, and nobody else does.
+func TestWhoReadsTheMetrics(t *testing.T) {
+	t.Parallel()
+	m := &meter{}
+	w := newWorld(t, func(c *Config) {
+		c.Meter = m
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "juju_up 1\n") })
+	}).populate()
+	w.guests()
+	for _, name := range []string{"prometheus", "root"} {
+		w.addUser(name)
+	}
+	w.ok(w.controller.GrantModel(t.Context(), w.server.controllerModel.UUID(), "prometheus", controller.AccessRead, statetest.Admin))
+	w.ok(w.controller.GrantController(t.Context(), "root", controller.AccessSuperuser))
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS()}}
+	get := func(tag entity.Tag, password string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+w.address+"/metrics", nil)
+		w.ok(err)
+		if !tag.IsZero() {
+			r.SetBasicAuth(params.TagOf(tag).String(), password)
+			r.Header.Set(params.NonceHeader, nonce)
+		}
+		response, err := hc.Do(r)
+		w.ok(err)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		w.ok(err)
+		return fmt.Sprint(response.StatusCode, " ", strings.TrimSpace(string(body)))
+	}
+	own := func(tag entity.Tag) string { t.Helper(); return get(tag, w.passwords[tag]) }
+	for range 2 { // on a connection of its own each time
+		if got := own(entity.UserTag("prometheus")); got != "200 juju_up 1" {
+			t.Errorf("with read access, the answer is %s", got)
+		}
+	}
+	if got := own(entity.UserTag("root")); got != "200 juju_up 1" {
+		t.Errorf("for a superuser, the answer is %s", got)
+	}
+	m.expect(t, "those who may read")
+	if got := own(entity.UserTag("bob")); !strings.HasPrefix(got, "403 ") || strings.Contains(got, "juju_up") {
+		t.Errorf("without access, the answer is %s", got)
+	}
+	if got := own(entity.MachineTag("0")); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("for a machine's agent, the answer is %s", got)
+	}
+	if got := get(entity.UserTag("prometheus"), "guess"); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("with a wrong password, the answer is %s", got)
+	}
+	m.expect(t, "those who may not", "refused: denied", "refused: denied", "refused: denied")
+	if got := get(entity.Tag{}, ""); !strings.HasPrefix(got, "401 ") {
+		t.Errorf("without a password, the answer is %s", got)
+	}
+}
+
+// The meter is told of hooks, by what their agents report, and of logins that are refused.
+func TestMeterOfTheAPI(t *testing.T) {
+	t.Parallel()
+	m := &meter{}
+	w := newWorld(t, func(c *Config) { c.Meter, c.Limits = m, DefaultLimits(); c.Limits.UserConns = 1 }).populate()
+	unit := entity.UnitTag("mysql/0")
+	uniter := w.uniter(unit)
+	w.ok(uniter.HookRan(t.Context(), unit, 3*time.Second))
+	w.ok(uniter.SetUnitStatus(t.Context(), unit, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`,
+		Data: map[string]any{"hook": "start"}}))
+	w.ok(uniter.SetUnitStatus(t.Context(), unit, entity.Status{Status: entity.StatusError, Message: "upgrade failed",
+		Data: map[string]any{"charm": "local:mysql-2"}}))
+	if uniter.HookRan(t.Context(), entity.UnitTag("mysql/1"), time.Second) == nil {
+		t.Error("a unit reports a hook of another one")
+	}
+	m.expect(t, "hooks", "a hook of default mysql ran for 3s", "a hook of default mysql failed")
+	refused := func(what string, info client.Info, want string) {
+		t.Helper()
+		if c, err := client.Dial(t.Context(), info); err == nil {
+			c.Close()
+			t.Errorf("%s can log in", what)
+		}
+		m.expect(t, what, "refused: "+want)
+	}
+	wrong := w.adminInfo(w.st.UUID())
+	wrong.Password = "guess"
+	refused("a wrong password", wrong, refusedDenied)
+	refused("a model that is not there", w.adminInfo("00000000-0000-4000-8000-000000000000"), refusedAbsent)
+	w.dial(w.adminInfo(w.st.UUID()))
+	refused("a second connection", w.adminInfo(w.st.UUID()), refusedFull)
+	if load := w.server.Load(); load.Connections["unit agents"] != 1 || load.Connections["superusers"]+load.Connections["users"] != 1 {
+		t.Errorf("the load is %+v", load)
+	}
+}
