@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 
+	"juju/agent/controller/metrics"
 	"juju/apiserver/client"
 	"juju/provider"
 	"juju/provider/lxd"
@@ -67,6 +68,20 @@ func (l *lxds) Open(ctx context.Context, config provider.Config) (provider.Envir
 		return nil, err
 	}
 	return cloud.Open(ctx, config)
+}
+
+// pools returns the room of the pool that is reached with the cloud's first credential; nothing if LXD does not say.
+func (l *lxds) pools(ctx context.Context) map[string]metrics.Disk {
+	cloud, err := l.get("")
+	if err != nil {
+		return nil
+	}
+	pool, free, size, err := cloud.Space(ctx)
+	if err != nil {
+		logger.Debugf("cannot find out how much room LXD's pool has: %v", err)
+		return nil
+	}
+	return map[string]metrics.Disk{pool: {Size: size, Free: free}}
 }
 
 // follow makes LXD be reached with the credentials that a superuser sets, in all controllers that share the store.

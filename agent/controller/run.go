@@ -15,6 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/binaries"
+	"juju/agent/controller/metrics"
 	"juju/agent/controller/rehearsal"
 	"juju/agent/host/process"
 	"juju/apiserver"
@@ -132,6 +133,8 @@ type running struct {
 	logs    *logs.Store
 	server  *apiserver.Server
 	follow  worker.Func // keeps the cloud's credentials up to date; nil if it needs none
+	metrics *metrics.Metrics
+	pools   func(context.Context) map[string]metrics.Disk // the room of the cloud's storage pools; nil if it has none
 
 	backingUp sync.Mutex // held while a backup is being made
 }
@@ -142,6 +145,8 @@ func (c *running) run(ctx context.Context) (err error) {
 			err = nil // it was stopped while it started
 		}
 	}()
+	c.metrics = c.newMetrics()
+	c.options.Store.Meter = c.metrics
 	if c.store, err = openStore(ctx, c.own, c.conf.MongoURL, c.options); err != nil {
 		return err
 	}
@@ -179,6 +184,7 @@ func (c *running) run(ctx context.Context) (err error) {
 	}
 	open, cloudWorker, err := c.cloud()
 	if err == nil {
+		open = c.metrics.Open(open)
 		err = c.packBinaries()
 	}
 	if err == nil {
@@ -277,9 +283,9 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		TLS: tls, Logs: c.logs, OtherLogs: otherLogs, Steady: steady, Addresses: c.apiAddresses, TempDir: c.own,
-		Restored: c.conf.Restored, CommandLine: c.options.CommandLine,
+		Restored: c.conf.Restored, CommandLine: c.options.CommandLine, Metrics: c.metrics.Handler(),
 		Config: facades.Config{
-			Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
+			Meter: c.metrics, Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
 			Binaries: c.binaries, Upgrades: c.replacing, Backups: backups{c}, Plans: rehearsal.NewStage(rehearsal.Stage{Store: c.store, Controller: c.ctrl, Temp: c.own}), Controllers: controllers, ManualHosts: manual, Failures: c.workerFailures,
 			CloudSpec: c.conf.cloudSpec(), CredentialName: c.conf.CredentialName, CheckCredential: c.checkCredential, Settings: c.conf.settings(),
 			API: func() ([]string, string) { return c.apiAddresses(), c.conf.CA.Cert },
@@ -375,7 +381,7 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 		if _, err := clouds.get(""); err != nil {
 			return nil, nil, err
 		}
-		c.follow = clouds.follow
+		c.follow, c.pools = clouds.follow, clouds.pools
 		return clouds.Open, nil, nil
 	}
 	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)

@@ -77,11 +77,11 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	if err = c.client.get(ctx, at, nil, nil); err == nil || !isNotFound(err) {
 		return f, err
 	}
-	var room api.ResourcesStoragePool
-	if err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(pool)+"/resources", nil, &room); err != nil {
+	room, err := c.space(ctx, pool)
+	if err != nil {
 		return f, err
 	}
-	if free := (room.Space.Total - room.Space.Used) >> 20; free < params.Size {
+	if free := (room.Total - room.Used) >> 20; free < params.Size {
 		return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
 	}
 	_, err = c.client.do(ctx, http.MethodPost, volumesPath(pool), nil, api.StorageVolumesPost{
@@ -332,9 +332,24 @@ func (c *Cloud) volumeSize(ctx context.Context, v api.StorageVolume, id string) 
 		return n, nil
 	}
 	pool, _, _ := strings.Cut(id, ":")
+	room, err := c.space(ctx, pool)
+	return room.Total >> 20, err
+}
+
+// space returns the size of a pool and how much of it is used, in bytes.
+func (c *Cloud) space(ctx context.Context, pool string) (api.ResourcesStoragePoolSpace, error) {
 	var room api.ResourcesStoragePool
 	err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(pool)+"/resources", nil, &room)
-	return room.Space.Total >> 20, err
+	return room.Space, err
+}
+
+// Space returns the name of the pool for root disks and storage, how much of it is free, and its size, in bytes.
+func (c *Cloud) Space(ctx context.Context) (pool string, free, size uint64, err error) {
+	if pool, err = c.pool(ctx); err != nil {
+		return "", 0, 0, err
+	}
+	room, err := c.space(ctx, pool)
+	return pool, room.Total - min(room.Used, room.Total), room.Total, err
 }
 
 // removeVolumes deletes or releases the volumes of a model, or of the whole controller if model is "".

@@ -11,11 +11,17 @@ import (
 
 // Room returns how many bytes are free for users on the directory's file system.
 func Room(dir string) (uint64, error) {
+	free, _, err := Space(dir)
+	return free, err
+}
+
+// Space returns Room, and the size of the file system in bytes.
+func Space(dir string) (free, size uint64, err error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {
-		return 0, fmt.Errorf("cannot find out how much room %s has: %w", dir, err)
+		return 0, 0, fmt.Errorf("cannot find out how much room %s has: %w", dir, err)
 	}
-	return disk.Bavail * uint64(disk.Bsize), nil
+	return disk.Bavail * uint64(disk.Bsize), disk.Blocks * uint64(disk.Bsize), nil
 }
 
 // CheckRoom returns an error that wraps syscall.ENOSPC if the directory's file system has fewer free bytes
