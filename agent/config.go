@@ -66,6 +66,8 @@ type Config struct {
 	// HookLock is the file that is locked while a hook runs on the machine, or on another machine that shares
 	// its operating system. For a machine's agent, "" means a file in the machine's own directory.
 	HookLock string `yaml:"hook-lock,omitempty"`
+	// LogFormat is the format of the agent's log, and of those of the agents that it deploys.
+	LogFormat entity.LogFormat `yaml:"log-format,omitempty"`
 	// LogDir is the directory with links to the logs of the machine's agents; "" for none.
 	LogDir string `yaml:"log-dir,omitempty"`
 	// SSHUser is the user that people log in as with the model's SSH keys; "" for none. Only for the agent of a

@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"path/filepath"
 	"sync/atomic"
 
 	"github.com/juju/loggo"
@@ -31,12 +29,12 @@ type logQueue struct {
 	dropped atomic.Int64 // lines dropped since the last report
 }
 
-// startLog writes this process's log to w, and to a queue for the controller.
-func startLog(w io.Writer) *logQueue {
+// startLog writes this process's log by file, and to a queue for the controller.
+func startLog(file loggo.Writer) *logQueue {
 	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
 	SetLevels(modelconfig.New(nil, "").Logging()) // until the model's levels are known
-	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
+	_ = loggo.RegisterWriter("file", file)
 	_ = loggo.RegisterWriter("controller", q)
 	return q
 }
@@ -61,15 +59,14 @@ func SetLevels(levels loggo.Config) {
 
 // formatEntry formats a line of an agent's log file.
 func formatEntry(e loggo.Entry) string {
-	return fmt.Sprintf("%s %s %s %s:%d %s", e.Timestamp.UTC().Format("2006-01-02 15:04:05.000"), e.Level, e.Module,
-		filepath.Base(e.Filename), e.Line, e.Message)
+	return fmt.Sprintf("%s %s %s %s %s", e.Timestamp.UTC().Format("2006-01-02 15:04:05.000"), e.Level, e.Module, location(e), e.Message)
 }
 
 // Write queues a line, or drops it if the queue is full.
 func (q *logQueue) Write(e loggo.Entry) {
 	select {
 	case q.lines <- params.LogRecord{Time: e.Timestamp, Module: e.Module, Level: e.Level.String(),
-		Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: entity.Cut(e.Message, maxSent)}:
+		Location: location(e), Message: entity.Cut(e.Message, maxSent)}:
 	default:
 		q.dropped.Add(1)
 	}

@@ -14,7 +14,7 @@ import (
 func TestLoggingConfigIsApplied(t *testing.T) {
 	defer loggo.ResetLogging()
 	var log bytes.Buffer
-	a := &Agent{logs: startLog(&log)}
+	a := &Agent{logs: startLog(loggo.NewSimpleWriter(&log, formatEntry))}
 	// lines logs a line of each level, and returns those that were written.
 	lines := func(module string) string {
 		log.Reset()

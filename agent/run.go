@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,12 @@ import (
 // retryDelay is the pause before a failed worker is restarted.
 const retryDelay = 3 * time.Second
 
-const usage = `Usage: %[1]s-agent DIR
+const usage = `Usage: %[1]s-agent [--log-format text|json] DIR
 
 Run the agent of one %[1]s until it is stopped or the %[1]s is removed. DIR is the
-agent's directory; it holds %[2]s, which says who the agent is and where its controller
-is. juju starts agents itself: to look at one, see its log in DIR/log, or juju debug-log.
+agent's directory; it holds %[2]s, which says who the agent is, where its controller
+is and, unless it is given, in which format the agent logs. juju starts agents itself:
+to look at one, see its log in DIR/log, or juju debug-log.
 `
 
 const machineUsage = `
@@ -56,7 +58,10 @@ func Main(kind entity.TagKind, args []string) int {
 		}
 		return 0
 	}
-	run := runProgram
+	format, args, err := logFormatOf(args)
+	run := func(ctx context.Context, kind entity.TagKind, dir string) error {
+		return runProgram(ctx, kind, dir, format)
+	}
 	if len(args) == 2 && kind == entity.KindMachine && onMachine[args[0]] != nil {
 		do := onMachine[args[0]]
 		run = func(ctx context.Context, kind entity.TagKind, dir string) error {
@@ -75,8 +80,11 @@ func Main(kind entity.TagKind, args []string) int {
 		}
 		args = args[1:2]
 	}
-	if len(args) != 1 {
-		fmt.Fprintf(os.Stderr, "ERROR an agent needs one argument: its directory, which holds %s\n", ConfigName)
+	if err == nil && len(args) != 1 {
+		err = entity.Errorf(entity.Invalid, "an agent needs one argument: its directory, which holds %s", ConfigName)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -97,8 +105,8 @@ var onMachine = map[string]func(*Agent, context.Context) error{
 	"uninstall": (*Agent).uninstallNow,
 }
 
-// runProgram runs the agent in dir as this process.
-func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
+// runProgram runs the agent in dir as this process. format is that of its log; "" for the configured one.
+func runProgram(ctx context.Context, kind entity.TagKind, dir string, format entity.LogFormat) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -120,7 +128,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	if err != nil {
 		return err
 	}
-	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log,
+	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log, LogFormat: format,
 		Binaries: &installed})
 	if err != nil {
 		return err
@@ -193,6 +201,8 @@ type Options struct {
 	IdleDelay  time.Duration // see uniter.Config.IdleDelay
 	// Log receives this process's log, which is also sent to the controller. If nil, nothing is sent.
 	Log io.Writer
+	// LogFormat is the format of what Log receives; "" for the one in the agent's configuration.
+	LogFormat entity.LogFormat
 	// Binaries is where a machine's agent installs upgrades; nil if it can't be upgraded.
 	Binaries *binaries.Dir
 }
@@ -227,11 +237,12 @@ func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 	}
 	a := &Agent{options: o, dir: dir, kind: kind, failures: worker.NewFailures(),
 		commands: make(chan struct{}, 1)}
-	if o.Log != nil {
-		a.logs = startLog(o.Log)
-	}
 	if a.config, err = ReadConfig(dir); err != nil {
 		return nil, err
+	}
+	a.config.LogFormat = cmp.Or(o.LogFormat, a.config.LogFormat)
+	if o.Log != nil {
+		a.logs = startLog(LogWriter(o.Log, a.config.LogFormat, a.config.Tag, a.config.ModelName, formatEntry))
 	}
 	if a.config.Tag.Kind != kind {
 		return nil, entity.Errorf(entity.Invalid, "cannot run a %s agent for %s", kind, a.config.Tag)

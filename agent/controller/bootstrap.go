@@ -50,6 +50,8 @@ type BootstrapParams struct {
 	CloudName      string `json:"cloud-name,omitempty"`
 	Region         string `json:"region,omitempty"`
 	CredentialName string `json:"credential-name,omitempty"`
+	// LogFormat is the format of the logs of controllers and agents; "" for text.
+	LogFormat entity.LogFormat `json:"log-format,omitempty"`
 	// LXD configures the controller's access to the cloud lxd.
 	LXD *lxd.Config `json:"lxd,omitempty"`
 }
@@ -150,7 +152,7 @@ const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
 	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD,
-		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName}
+		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat}
 	if c.Controller == "" {
 		c.Controller = uuid.NewString()
 	}

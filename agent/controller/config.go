@@ -41,6 +41,8 @@ type config struct {
 	Nonce   string `json:"nonce,omitempty"`
 	// MongoURL is the URL of the store's MongoDB, unless mongo.conf has it.
 	MongoURL string `json:"mongo-url,omitempty"`
+	// LogFormat is the format of the logs of controllers and agents.
+	LogFormat entity.LogFormat `json:"log-format,omitempty"`
 	// Restored means that the controller was restored from a backup.
 	Restored bool `json:"restored,omitempty"`
 	// LXD is how the cloud lxd is reached; nil on another cloud.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -10,17 +11,26 @@ import (
 	"juju/agent/host/process"
 	"juju/apiserver/debuglog"
 	"juju/apiserver/logs"
+	"juju/state"
+	"juju/state/entity"
 	"juju/state/modelconfig"
 )
 
-// StartLog makes a controller's process write its log to the log file of the process.
-func StartLog(dir, node string) error {
-	log, err := process.Log(ownDir(dir, node))
+// StartLog makes a controller's process write its log to the log file of the process. format is that of the file; "" for the
+// configured one.
+func StartLog(dir, node string, format entity.LogFormat) error {
+	own := ownDir(dir, node)
+	log, err := process.Log(own)
+	if err != nil {
+		return err
+	}
+	conf, err := readConfig(own)
 	if err != nil {
 		return err
 	}
 	ConfigureLog(modelconfig.New(nil, "")) // until the model's settings are known
-	_, err = loggo.ReplaceDefaultWriter(loggo.NewSimpleWriter(log, loggo.DefaultFormatter))
+	_, err = loggo.ReplaceDefaultWriter(agent.LogWriter(log, cmp.Or(format, conf.LogFormat), entity.MachineTag(conf.machine()),
+		state.ControllerModel, loggo.DefaultFormatter))
 	return err
 }
 

@@ -308,7 +308,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
 			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
-			Manual: m.IsManual(), LogDir: c.logDir(), OwnHost: c.conf.machines().OwnHost,
+			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, OwnHost: c.conf.machines().OwnHost,
 		}.Marshal()
 	}
 }

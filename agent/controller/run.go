@@ -61,6 +61,8 @@ type Options struct {
 	Binaries binaries.Options
 	// LeadTerm is for how long the lease on the workers that must run once is claimed; leadTerm if zero.
 	LeadTerm time.Duration
+	// LogFormat is the format of the logs of new agents; that in the configuration if "".
+	LogFormat entity.LogFormat
 	// CommandLine is the program that runs command lines of users: see apiserver.Config.
 	CommandLine []string
 	// Node is the controller's own directory, if it is not the one below the cloud's.
@@ -74,6 +76,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 	conf, err := readConfig(own)
 	if err == nil {
 		err = conf.complete(os.Getenv(local.AddressVariable))
+		conf.LogFormat = cmp.Or(o.LogFormat, conf.LogFormat)
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent/controller"
+	"juju/state/entity"
 )
 
 // bootstrapCommand creates a controller, for `juju bootstrap`. It reads its parameters from standard input, because
@@ -78,6 +79,7 @@ const dirUsage = "the directory of the controller's cloud; the controller's file
 // controllerCommand runs a controller.
 func controllerCommand() *cobra.Command {
 	var dir, node string
+	var format entity.LogFormat
 	cmd := &cobra.Command{
 		Use:   "controller --dir DIR [--node DIR]",
 		Short: "Run the controller in a directory (started by its keeper)",
@@ -89,15 +91,17 @@ and calls it again when it has died.`,
 			if err := controller.Enter(dir, node, true); err != nil {
 				return err
 			}
-			if err := controller.StartLog(dir, node); err != nil {
+			if err := controller.StartLog(dir, node, format); err != nil {
 				return err
 			}
 			controller.LimitMemory(os.DirFS("/"))
-			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog, Node: node,
+			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog, Node: node, LogFormat: format,
 				CommandLine: []string{ownProgram, commandLineName}})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
+	cmd.Flags().TextVar(&format, "log-format", entity.LogFormat(""), "the `FORMAT` of the logs of this controller and of the agents of "+
+		"new machines, text or json, instead of that of juju bootstrap")
 	cmd.Flags().StringVar(&node, "node", "", "the controller's own `DIR`, for one that enable-ha has added")
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd

@@ -43,6 +43,8 @@ type (
 		CloudName      string `json:"cloud-name,omitempty"`
 		Region         string `json:"region,omitempty"`
 		CredentialName string `json:"credential-name,omitempty"`
+		// LogFormat is the format of the logs of controllers and agents; "" for text.
+		LogFormat entity.LogFormat `json:"log-format,omitempty"`
 
 		Definition  *Definition       `json:"-"` // nil for a built-in cloud
 		CloudConfig string            `json:"-"` // path of a file, "" for none

@@ -84,6 +84,8 @@ cleans up unless --keep-broken is given.`,
 		"a setting of all new models, as `KEY=VALUE` (see juju help model-defaults)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
 		"if bootstrap fails, keep what it created for debugging")
+	cmd.Flags().TextVar(&b.logFormat, "log-format", entity.TextLog,
+		"the `FORMAT` of the log files of controllers and agents: text, or json for an object in each line")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
@@ -112,6 +114,7 @@ type bootstrap struct {
 	cloudConfig, machine string // machine has constraints of the controller's machine
 	credential           string
 	keepBroken, noSwitch bool
+	logFormat            entity.LogFormat
 	warnings             []string // what the new controller lacks
 }
 
@@ -175,7 +178,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 
 // params returns the parameters of bootstrap from its arguments and flags.
 func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapParams, err error) {
-	p = clouds.BootstrapParams{User: clouds.AdminUser, Model: b.model}
+	p = clouds.BootstrapParams{User: clouds.AdminUser, Model: b.model, LogFormat: b.logFormat}
 	at := clouds.Default
 	if len(args) > 0 {
 		at = args[0]
