@@ -162,6 +162,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./apiserver -run '^(TestSecurityPage|TestAPIPage)$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
+	$(GO) test -vet=off -count=1 ./agent/controller/metrics -run '^TestMetricsPage$$' -update
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
 
 bench: ## run the benchmarks

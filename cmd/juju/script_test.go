@@ -295,6 +295,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":        scriptExits,
 	"page":         scriptPage,
 	"post":         scriptPost,
+	"metrics":      scriptMetrics,
+	"json-log":     scriptJSONLog,
 	"says":         scriptSays,
 	"kill-9":       scriptKill,
 	"signal":       scriptSignal,
