@@ -67,7 +67,7 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 		w.ok(err)
 		if !tag.IsZero() {
 			r.SetBasicAuth(params.TagOf(tag).String(), password)
-			r.Header.Set(params.NonceHeader, nonce)
+			r.Header.Set(params.NonceHeader, "controller")
 		}
 		response, err := hc.Do(r)
 		w.ok(err)
@@ -89,13 +89,13 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 	if got := own(entity.UserTag("bob")); !strings.HasPrefix(got, "403 ") || strings.Contains(got, "juju_up") {
 		t.Errorf("without access, the answer is %s", got)
 	}
-	if got := own(entity.MachineTag("0")); !strings.HasPrefix(got, "403 ") {
-		t.Errorf("for a machine's agent, the answer is %s", got)
+	if got := get(entity.MachineTag("0"), w.manager); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("for the controller's machine, which may log in, the answer is %s", got)
 	}
 	if got := get(entity.UserTag("prometheus"), "guess"); !strings.HasPrefix(got, "403 ") {
 		t.Errorf("with a wrong password, the answer is %s", got)
 	}
-	m.expect(t, "those who may not", "refused: denied", "refused: denied", "refused: denied")
+	m.expect(t, "those who may not", "refused: denied", "refused: denied")
 	if got := get(entity.Tag{}, ""); !strings.HasPrefix(got, "401 ") {
 		t.Errorf("without a password, the answer is %s", got)
 	}

@@ -27,9 +27,6 @@ func (c *running) reading(ctx context.Context) (metrics.Reading, error) {
 		epoch, _ := c.lead.get()
 		r.Leads = epoch != 0
 	}
-	if since := c.store.AwaySince(); !since.IsZero() {
-		r.StoreAway = time.Since(since)
-	}
 	if c.pools != nil {
 		ctx, cancel := context.WithTimeout(ctx, poolsTime)
 		r.Storage = c.pools(ctx)

@@ -29,7 +29,7 @@ func full(context.Context) (Reading, error) {
 	return Reading{
 		Models:      []Model{{Name: "web", Backlog: entity.Backlog{Agents: 5, FailedUnits: 2}, Present: 3}},
 		Connections: map[string]int{"users": 4}, Disk: Disk{Size: 10, Free: 6},
-		Storage: map[string]Disk{"default": {Size: 20, Free: 8}}, StoreAway: 1500 * time.Millisecond, Leads: true,
+		Storage: map[string]Disk{"default": {Size: 20, Free: 8}}, Leads: true,
 	}, nil
 }
 
@@ -100,7 +100,6 @@ func TestMetricsAreWhatTheyAreTold(t *testing.T) {
 		`juju_api_connections{kind="users"}`:                     4,
 		`juju_disk_free_bytes{}`:                                 6,
 		`juju_storage_pool_free_bytes{pool="default"}`:           8,
-		`juju_store_away_seconds{}`:                              1.5,
 		`juju_store_readable{}`:                                  1,
 		`juju_controller_leads{}`:                                1,
 		`juju_build_info{commit="abc",version="1.2.3"}`:          1,

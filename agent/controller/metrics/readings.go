@@ -19,11 +19,10 @@ type Reading struct {
 	Requests    int            // of agents, that wait for their turn
 	Logins      int            // of users, that wait until their passwords are checked
 
-	Disk      Disk // with the controller's directory
-	Storage   map[string]Disk
-	StoreAway time.Duration // for how long the store has not responded
-	Leads     bool          // whether this controller runs the workers that run once
-	Failing   int           // workers that serve all models and keep failing
+	Disk    Disk // with the controller's directory
+	Storage map[string]Disk
+	Leads   bool // whether this controller runs the workers that run once
+	Failing int  // workers that serve all models and keep failing
 }
 
 // A Model is what is read of a model.
@@ -66,7 +65,7 @@ func ofModel(name, help string, value func(Model) int) gauge {
 }
 
 // single returns a gauge without a label.
-func single[N int | uint64 | float64](name, help string, value func(Reading) N) gauge {
+func single[N int | uint64](name, help string, value func(Reading) N) gauge {
 	return gauge{name, help, "", func(r Reading) map[string]float64 { return map[string]float64{"": float64(value(r))} }}
 }
 
@@ -105,7 +104,6 @@ var gauges = []gauge{
 	{"juju_storage_pool_free_bytes", "Free bytes in a storage pool of the cloud.", "pool", func(r Reading) map[string]float64 {
 		return ofPools(r, func(d Disk) uint64 { return d.Free })
 	}},
-	single("juju_store_away_seconds", "For how long the store has not responded; 0 if it does.", func(r Reading) float64 { return r.StoreAway.Seconds() }),
 }
 
 func ofPools(r Reading, value func(Disk) uint64) map[string]float64 {
