@@ -84,8 +84,8 @@ cleans up unless --keep-broken is given.`,
 		"a setting of all new models, as `KEY=VALUE` (see juju help model-defaults)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
 		"if bootstrap fails, keep what it created for debugging")
-	cmd.Flags().TextVar(&b.logFormat, "log-format", entity.TextLog,
-		"the `FORMAT` of the log files of controllers and agents: text, or json for an object in each line")
+	cmd.Flags().TextVar(&b.logFormat, "log-format", entity.LogFormat(""),
+		"the `FORMAT` of the log files of controllers and agents: text (default), or json for an object in each line")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
