@@ -104,6 +104,23 @@ func Cut(line string, columns int) string {
 	return line
 }
 
+// Wrap breaks a text between words into lines of at most that many columns. A longer word is a line of its own: it may be
+// a name or a path, which users copy.
+func Wrap(text string, columns int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && Width(line)+1+Width(word) <= columns {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		line = word
+	}
+	return append(lines, line)
+}
+
 // A Writer escapes what is written to it, as Text does. Writes must not split characters.
 type Writer struct{ w io.Writer }
 

@@ -40,7 +40,7 @@ func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
 		t.add(plain(kind.title, fmt.Sprintf("(%d)", len(kind.all)))...)
 		order, count := words(kind.all)
 		for _, word := range order {
-			t.add(cell{word + ":", ""}, cell{fmt.Sprint(count[word]), ""})
+			t.add(plain(word+":", fmt.Sprint(count[word]))...)
 		}
 	}
 	t.add(plain("exposed", fmt.Sprintf("%d/%d", exposed, len(m.Services)))...)

@@ -189,7 +189,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 		"and removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
 		u.session.Stdin = strings.NewReader(answer)
-		u.session.ErrTerminal = true
+		u.session.ErrTerminal, u.env["NO_COLOR"] = true, "1"
 		u.types("destroy-environment", "prod")
 		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment "+
 			"prod -y\n")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -384,11 +385,12 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
-// unescaped returns what should not be in a printed text, "" if nothing. Colors and the
-// progress line are the program's own.
+// drawing matches the program's own sequences: colors, and those that draw progress in place.
+var drawing = regexp.MustCompile(`\x1b\[((|0|2|31|32|33|36|1;31)m|[1-9][0-9]*A|K|J)`)
+
+// unescaped returns what should not be in a printed text, "" if nothing.
 func unescaped(printed string) string {
-	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[36m", "", "\x1b[1;31m", "", "\x1b[0m", "", "\x1b[K",
-		"").Replace(printed)
+	printed = drawing.ReplaceAllString(printed, "")
 	if !utf8.ValidString(printed) {
 		return "what is not UTF-8"
 	}

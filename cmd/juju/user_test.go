@@ -31,7 +31,7 @@ func newUser(t *testing.T) *user {
 	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
 	u.session = &cli.Session{
 		Stdin: strings.NewReader(""), Stdout: display.NewWriter(&u.out), Stderr: display.NewWriter(&u.err),
-		Width:  func() int { return 80 },
+		Width: func() int { return 80 }, Height: func() int { return 24 },
 		Getenv: func(key string) string { return u.env[key] }, Now: time.Now, ReachTimeout: time.Second, PollInterval: time.Hour,
 	}
 	u.session.Connect = func(context.Context) (io.Closer, error) {
@@ -85,7 +85,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	u.fake.calls = nil
 	u.fake.mu.Unlock()
 	*u.session = cli.Session{Stdin: u.session.Stdin, Stdout: u.session.Stdout, Stderr: u.session.Stderr,
-		Width:       u.session.Width,
+		Width: u.session.Width, Height: u.session.Height,
 		InTerminal:  u.session.InTerminal,
 		OutTerminal: u.session.OutTerminal, ErrTerminal: u.session.ErrTerminal,
 		Getenv: u.session.Getenv, Now: u.session.Now, ReachTimeout: u.session.ReachTimeout, PollInterval: u.session.PollInterval, Connect: u.session.Connect,

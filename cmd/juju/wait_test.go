@@ -220,7 +220,7 @@ func testWaitFlag(t *testing.T) {
 		"To see its status: juju status; to see its log: juju debug-log --no-tail\n")
 }
 
-// On a terminal, progress is one line with the elapsed time, erased at the end; elsewhere it
+// On a terminal, progress is a text with the elapsed time, erased at the end; elsewhere it
 // is lines, but not too many.
 func TestProgress(t *testing.T) { synctest.Test(t, testProgress) }
 
@@ -262,8 +262,8 @@ func testProgress(t *testing.T) {
 	p.Say("Short")
 	p.Done()
 	frames := strings.Split(u.err.String(), "\r")
-	want := []string{"", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (1s)\x1b[K",
-		"Short (1s)\x1b[K", "\x1b[K"}
+	const long = "Doing\\nsomething\x1b[K\nlong "
+	want := []string{"", long + "(0s)\x1b[K\x1b[1A", long + "(0s)\x1b[K\x1b[1A", long + "(1s)\x1b[K\x1b[1A", "Short (1s)\x1b[K\x1b[J", "\x1b[K"}
 	if strings.Join(frames, "\r") != strings.Join(want, "\r") {
 		t.Errorf("drew %q, want %q", frames, want)
 	}

@@ -105,11 +105,14 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 		s.WaitsFor("The task is still running. To see it: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
 	}
 	gap := wait.MinGap
+	p := s.AwaitQuickly()
+	defer p.Clear()
 	for {
 		task, err := api.Task(ctx, id)
 		if err != nil || !limit.waits() || task.Status.IsOver() {
 			return task, err
 		}
+		p.Await("", awaited([]entity.Task{task}))
 		// A task does not record its operation, which could be watched, so poll.
 		if gap = min(2*gap, wait.MaxGap); !wait.Sleep(ctx, gap) {
 			if limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {

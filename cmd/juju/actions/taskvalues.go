@@ -87,12 +87,15 @@ func awaitOperation(
 	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
 		0)
 	s.WaitsFor("The tasks are still running. To see them: juju show-operation %s", id)
+	p := s.AwaitQuickly()
+	defer p.Clear()
 	for {
 		now, err := api.Operation(ctx, id)
 		switch {
 		case err == nil:
 			o = now
 			s.WaitsFor("%s", stillGoing(o))
+			p.Await("", awaited(o.Tasks))
 			seen(o)
 		case ctx.Err() == nil:
 			return o, err
@@ -105,6 +108,18 @@ func awaitOperation(
 			return o, context.Cause(ctx)
 		}
 	}
+}
+
+// awaited says what tasks do.
+func awaited(tasks []entity.Task) (all []cli.Awaited) {
+	for _, t := range tasks {
+		on := t.Receiver
+		if entity.IsValidMachine(on) {
+			on = "machine " + on
+		}
+		all = append(all, cli.Awaited{Name: "task " + t.ID + " on " + on, Text: string(t.Status), Done: t.Status.IsOver()})
+	}
+	return all
 }
 
 // stillGoing tells users who interrupt the wait for an operation what continues.

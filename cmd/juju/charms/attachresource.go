@@ -55,9 +55,9 @@ the file with resource-get. Uploading a file with the same content has no effect
 // AttachResource uploads one file for a service that exists.
 func AttachResource(ctx context.Context, s *cli.Session, api ResourcesAPI, service string, files ResourceFiles) error {
 	for name, file := range files {
-		p := s.Progress("Uploading %s", cli.Sized(fmt.Sprintf("resource %q", name), file))
-		defer p.Done()
-		if err := api.UploadResource(ctx, service, name, "", file); err != nil {
+		p, content := s.Upload(s.Progress, fmt.Sprintf("resource %q", name), file)
+		err := api.UploadResource(ctx, service, name, "", content)
+		if p.Done(); err != nil {
 			return err
 		}
 	}
@@ -152,8 +152,8 @@ func (f ResourceFiles) Upload(
 		return nil, err
 	}
 	for _, name := range names {
-		p := s.Progress("Uploading %s", cli.Sized(fmt.Sprintf("resource %q", name), f[name]))
-		err := api.UploadResource(ctx, service, name, ids[name], f[name])
+		p, content := s.Upload(s.Progress, fmt.Sprintf("resource %q", name), f[name])
+		err := api.UploadResource(ctx, service, name, ids[name], content)
 		p.Done()
 		if err != nil {
 			return nil, err

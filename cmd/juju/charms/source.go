@@ -252,9 +252,9 @@ func (s *Source) Upload(ctx context.Context, on *cli.Session, api UploadAPI, ser
 	if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("cannot read charm %q: %w", s.Path, err)
 	}
-	p := on.Quickly("Uploading %s", cli.Sized(fmt.Sprintf("charm %q", s.Charm.Meta.Name), s.archive))
+	p, archive := on.Upload(on.Quickly, fmt.Sprintf("charm %q", s.Charm.Meta.Name), s.archive)
 	defer p.Done()
-	return api.UploadCharm(ctx, s.archive, series)
+	return api.UploadCharm(ctx, archive, series)
 }
 
 // An archived is a file in an archive.

@@ -82,7 +82,7 @@ func (c Colors) Used(s *Session, path string) (bool, error) {
 	if c.on && c.off {
 		return false, Usagef("--color and --no-color are mutually exclusive")
 	}
-	return c.on || s.OutTerminal && path == "" && !c.off && s.Getenv("NO_COLOR") == "", nil
+	return c.on || path == "" && !c.off && s.Paints(s.OutTerminal), nil
 }
 
 // Write prints a result.

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,18 +12,22 @@ import (
 	"juju/state/entity"
 )
 
-// A Progress shows what a command is waiting for. On a terminal it is one line with the elapsed time, erased at the
-// end; otherwise it prints a line whenever the text changes, at a limited rate.
+// A Progress shows what a command is waiting for. On a terminal it is drawn in place, with the elapsed time: a text,
+// erased at the end, or a tree of steps, which stays. Otherwise it prints a line whenever the text changes, at a limited
+// rate.
 type Progress struct {
 	s       *Session
 	started time.Time
 	quick   bool // it usually takes less than progressWait
 
-	mu    sync.Mutex
-	text  string // the current text
-	shown string // the text of the last line
-	at    time.Time
-
+	// Session.screen guards the rest.
+	text   string    // the current text
+	count  string    // what of it is done, on terminals only
+	shown  string    // the text of the last line
+	at     time.Time // of the last line
+	tree   *tree     // nil if it is only a text
+	after  string    // what happens after Ctrl-C, below a tree
+	drawn  []string  // the lines on the terminal, nil for none
 	outer  *Progress // hidden while this one is shown
 	hidden bool      // an inner one is shown
 
@@ -37,50 +43,167 @@ const (
 
 // Progress shows a text until Done is called.
 func (s *Session) Progress(format string, args ...any) *Progress {
-	return s.startProgress(false, format, args...)
+	return s.startProgress(&Progress{}, format, args...)
 }
 
 // Quickly is Progress for what usually takes less than a second: without a terminal it prints nothing before then.
 func (s *Session) Quickly(format string, args ...any) *Progress {
-	return s.startProgress(true, format, args...)
+	return s.startProgress(&Progress{quick: true}, format, args...)
 }
 
-func (s *Session) startProgress(quick bool, format string, args ...any) *Progress {
+// Steps is Progress for what has several steps. On a terminal each text that follows the first is a step below it.
+func (s *Session) Steps(format string, args ...any) *Progress {
+	return s.startProgress(&Progress{tree: &tree{title: display.Line(fmt.Sprintf(format, args...))}}, format, args...)
+}
+
+func (s *Session) startProgress(p *Progress, format string, args ...any) *Progress {
 	if s.Planning() {
 		return nil // nothing of it is done
 	}
-	p := &Progress{s: s, started: s.Now(), stop: make(chan struct{}), quick: quick, outer: s.current}
-	p.outer.hide(true)
+	p.s, p.started, p.stop = s, s.Now(), make(chan struct{})
+	p.text = display.Line(fmt.Sprintf(format, args...))
+	s.screen.Lock()
+	defer s.screen.Unlock()
+	if p.outer = s.current; p.outer != nil {
+		p.outer.erase()
+		p.outer.hidden = true
+	}
 	s.current = p
-	p.Say(format, args...)
+	p.follow()
+	p.show()
 	p.done.Go(p.run)
 	return p
 }
 
-// Sized appends a file's size to its description, if it is large.
-func Sized(what string, f *os.File) string {
-	const large = 1 << 20
-	if info, err := f.Stat(); err == nil && info.Size() >= large {
-		return fmt.Sprintf("%s (%s)", what, entity.MiB(uint64(info.Size())/large))
-	}
-	return what
-}
-
-func (p *Progress) hide(hidden bool) {
+// Say changes the text. Of Steps it begins the next step.
+func (p *Progress) Say(format string, args ...any) {
 	if p == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hidden = hidden
+	p.s.screen.Lock()
+	defer p.s.screen.Unlock()
+	text := display.Line(fmt.Sprintf(format, args...))
+	if p.tree != nil && text != p.text {
+		p.tree.begin(text, p.s.Now())
+	}
+	p.text, p.count = text, ""
+	p.show()
 }
 
-// Say changes the text.
-func (p *Progress) Say(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.text = display.Line(fmt.Sprintf(format, args...))
+// Await is Progress for a wait. On a terminal it shows in place of the text a tree of all that is awaited, with what each
+// has done.
+func (s *Session) Await(text string, all []Awaited) *Progress {
+	t := &tree{}
+	t.update(all, s.Now())
+	return s.startProgress(&Progress{tree: t}, "%s", text)
+}
+
+// AwaitQuickly is Await for what usually takes less than a second. It is seen only on a terminal.
+func (s *Session) AwaitQuickly() *Progress {
+	return s.startProgress(&Progress{quick: true, tree: &tree{}}, "")
+}
+
+// Await changes the text and the tree of Session.Await.
+func (p *Progress) Await(text string, all []Awaited) {
+	if p == nil {
+		return
+	}
+	p.s.screen.Lock()
+	defer p.s.screen.Unlock()
+	p.text = display.Line(text)
+	p.tree.update(all, p.s.Now())
+	p.follow()
 	p.show()
+}
+
+// follow has a tree say what continues after Ctrl-C.
+func (p *Progress) follow() {
+	after, _, _ := strings.Cut(p.s.afterInterrupt, ". ")
+	p.after = display.Line(strings.TrimSuffix(after, "."))
+}
+
+// OnInterrupt says below a tree what happens after Ctrl-C.
+func (p *Progress) OnInterrupt(text string) {
+	if p == nil {
+		return
+	}
+	p.s.screen.Lock()
+	defer p.s.screen.Unlock()
+	p.after = text
+}
+
+// Upload is Progress, or Quickly, for the upload of a file from its start. It returns a reader of the file, which counts
+// what is sent.
+func (s *Session) Upload(start func(format string, args ...any) *Progress, what string, f *os.File) (*Progress, io.Reader) {
+	const large = 1 << 20
+	size := int64(0)
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	text := what
+	if size >= large && !s.draws() {
+		text = fmt.Sprintf("%s (%s)", what, entity.MiB(uint64(size)/large))
+	}
+	p := start("Uploading %s", text)
+	if p == nil || size < large {
+		return p, f
+	}
+	return p, &counted{file: f, seen: func(n int64) { p.Count(n, size) }}
+}
+
+// Count says how many bytes of a size are done, after the text on a terminal.
+func (p *Progress) Count(n, size int64) {
+	if p == nil {
+		return
+	}
+	p.s.screen.Lock()
+	defer p.s.screen.Unlock()
+	const mib = 1 << 20
+	p.count = fmt.Sprintf(": %.1f of %.1f MiB", float64(n)/mib, float64(size)/mib) // the next tick shows it
+}
+
+// A counted file says how much of it was read.
+type counted struct {
+	file io.ReadSeeker
+	at   int64
+	seen func(int64)
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.file.Read(p)
+	c.at += int64(n)
+	c.seen(c.at)
+	return n, err
+}
+
+func (c *counted) Seek(offset int64, whence int) (at int64, err error) {
+	at, err = c.file.Seek(offset, whence)
+	c.at = at
+	return at, err
+}
+
+// End is Done, after the last of the steps unless err is set.
+func (p *Progress) End(err error) {
+	if p == nil {
+		return
+	}
+	p.s.screen.Lock()
+	if err == nil && p.tree != nil {
+		p.tree.finish(p.s.Now())
+	}
+	p.s.screen.Unlock()
+	p.Done()
+}
+
+// Clear is Done, and leaves no tree.
+func (p *Progress) Clear() {
+	if p == nil {
+		return
+	}
+	p.s.screen.Lock()
+	p.tree = nil
+	p.s.screen.Unlock()
+	p.Done()
 }
 
 // Done ends the progress. It can be called twice, and on nil.
@@ -95,10 +218,18 @@ func (p *Progress) Done() {
 	}
 	close(p.stop)
 	p.done.Wait()
+	p.s.screen.Lock()
+	defer p.s.screen.Unlock()
 	p.s.current = p.outer
-	p.outer.hide(false)
-	if p.s.ErrTerminal && !p.s.Quiet {
-		fmt.Fprint(p.s.Stderr.Raw(), "\r\x1b[K")
+	if p.tree != nil && p.s.draws() && !p.hidden {
+		p.after = ""
+		p.draw(p.tree.result(p.view()))
+		fmt.Fprintln(p.s.Stderr.Raw())
+		p.drawn = nil
+	}
+	p.erase()
+	if p.outer != nil {
+		p.outer.hidden = false
 	}
 }
 
@@ -110,9 +241,9 @@ func (p *Progress) run() {
 		case <-p.stop:
 			return
 		case <-tick.C:
-			p.mu.Lock()
+			p.s.screen.Lock()
 			p.show()
-			p.mu.Unlock()
+			p.s.screen.Unlock()
 		}
 	}
 }
@@ -121,21 +252,12 @@ func (p *Progress) show() {
 	now := p.s.Now()
 	switch {
 	case p.s.Quiet || p.hidden:
-	case p.s.ErrTerminal:
-		p.draw(now)
+	case p.s.draws() && p.quick && p.tree != nil && p.drawn == nil && now.Sub(p.started) < progressTick:
+	case p.s.draws():
+		p.draw(p.lines())
 	case p.quick && p.shown == "" && now.Sub(p.started) < progressWait:
 	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):
 		p.shown, p.at = p.text, now
 		fmt.Fprintln(p.s.Stderr, p.text)
 	}
-}
-
-// draw redraws the line. It leaves the last column free, because some terminals would wrap.
-func (p *Progress) draw(now time.Time) {
-	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.started).Seconds()))
-	text := p.text
-	if room := p.s.Width() - len(passed) - 1; display.Width(text) > room {
-		text = display.Cut(text, room-1) + "…"
-	}
-	fmt.Fprintf(p.s.Stderr.Raw(), "\r%s%s\x1b[K", text, passed)
 }

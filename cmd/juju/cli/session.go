@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/juju/loggo"
@@ -25,7 +26,7 @@ type Session struct {
 	InTerminal     bool // standard input is a terminal
 	OutTerminal    bool // standard output is one
 	ErrTerminal    bool
-	Width          func() int // of the terminal
+	Width, Height  func() int // of the terminal
 	Getenv         func(string) string
 	Now            func() time.Time
 
@@ -52,7 +53,8 @@ type Session struct {
 	// Exec execs a program: see execute.
 	Exec func(Replacement) error
 
-	// current is the innermost progress, or nil.
+	// screen guards current, the innermost progress or nil, and what it has drawn.
+	screen  sync.Mutex
 	current *Progress
 
 	// afterInterrupt tells users what continues if they interrupt the current wait, "" if nothing does.
@@ -76,17 +78,21 @@ func NewSession() *Session {
 		Stdin: os.Stdin, Stdout: display.NewWriter(os.Stdout), Stderr: display.NewWriter(os.Stderr),
 		InTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())), ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		Width: func() int {
-			for _, f := range []*os.File{os.Stdout, os.Stderr} {
-				if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-					return width
-				}
-			}
-			return 80
-		},
+		Width:  func() int { return size(80, func(width, _ int) int { return width }) },
+		Height: func() int { return size(24, func(_, height int) int { return height }) },
 		Getenv: os.Getenv, Now: time.Now, ReachTimeout: 40 * time.Second, PollInterval: 2 * time.Second,
 		Exec: execute,
 	}
+}
+
+// size returns a dimension of the terminal, or a default.
+func size(standard int, of func(width, height int) int) int {
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && of(width, height) > 0 {
+			return of(width, height)
+		}
+	}
+	return standard
 }
 
 // Begin applies the flags of all commands before a command runs.
@@ -128,14 +134,16 @@ func (s *Session) Interrupted() error {
 // Note prints a message to standard error, unless --quiet is given. It escapes args, so external text belongs there.
 func (s *Session) Note(format string, args ...any) {
 	if !s.Quiet {
-		fmt.Fprintf(s.Stderr, format+"\n", InLine(args)...)
+		s.above(func() { fmt.Fprintf(s.Stderr, format+"\n", InLine(args)...) })
 	}
 }
 
 // Warn prints warnings.
 func (s *Session) Warn(warnings ...string) {
 	for _, w := range warnings {
-		s.Note("WARNING %s", w)
+		if !s.Quiet {
+			s.above(func() { fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("WARNING", display.Yellow), display.Line(w)) })
+		}
 	}
 }
 

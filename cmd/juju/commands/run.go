@@ -51,7 +51,7 @@ func NewSession() *cli.Session {
 // Run runs a command line, reports its error, and returns the exit code.
 func Run(ctx context.Context, s *cli.Session, args []string) int {
 	loggo.ResetLogging()
-	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.Stderr, formatEntry))
+	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.LogWriter(), formatEntry(s)))
 	root := New(s)
 	var removed []string
 	if s.Embedded {
@@ -84,11 +84,11 @@ func Run(ctx context.Context, s *cli.Session, args []string) int {
 	if s.Lost != nil {
 		err = s.Lost(err)
 	}
-	return report(s.Stderr, err)
+	return report(s, err)
 }
 
 // report prints an error and its hint, and returns the exit code.
-func report(w io.Writer, err error) int {
+func report(s *cli.Session, err error) int {
 	if err == nil {
 		return 0
 	}
@@ -96,9 +96,9 @@ func report(w io.Writer, err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(w, "ERROR %s\n", display.Message(err.Error(), "  "))
+	fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("ERROR", display.Red), display.Message(err.Error(), "  "))
 	if hint := entity.Hint(err); hint != "" {
-		fmt.Fprintln(w, display.Text(hint))
+		fmt.Fprintln(s.Stderr, display.Text(hint))
 	}
 	if cli.IsUsage(err) || cli.IsTrouble(err) {
 		return 2
@@ -106,8 +106,11 @@ func report(w io.Writer, err error) int {
 	return 1
 }
 
-// formatEntry formats a log entry of this program, for --debug.
-func formatEntry(e loggo.Entry) string {
-	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module),
-		display.Message(e.Message, display.Continued))
+// formatEntry formats log entries of this program, for --debug.
+func formatEntry(s *cli.Session) func(loggo.Entry) string {
+	return func(e loggo.Entry) string {
+		level := e.Level.String()
+		return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), s.PaintErr(level, display.LevelColor(level)),
+			display.Line(e.Module), display.Message(e.Message, display.Continued))
+	}
 }

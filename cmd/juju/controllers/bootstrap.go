@@ -149,9 +149,10 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	p := b.Progress("Creating controller %q on cloud %q", params.Name, cmp.Or(params.CloudName, params.Cloud))
+	p := b.Steps("Creating controller %q on cloud %q", params.Name, cmp.Or(params.CloudName, params.Cloud))
+	p.OnInterrupt("What was created is " + map[bool]string{false: "removed", true: "kept"}[b.keepBroken])
 	err = b.make(ctx, st, at, params, p)
-	p.Done()
+	p.End(err)
 	b.Warn(b.warnings...)
 	if err == nil {
 		b.Note("Controller %q is up; model %q is selected.", params.Name, params.Model)

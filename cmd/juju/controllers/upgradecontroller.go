@@ -148,15 +148,15 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 		u.wouldUpgrade(want.Version, "upgrade-controller")
 		return nil
 	}
-	p = u.Progress("Upgrading controller %q from %s to %s", t.Name, now.Build(), want.Build())
+	p = u.Steps("Upgrading controller %q from %s to %s", t.Name, now.Build(), want.Build())
 	defer p.Done()
 	u.Model = t.Name + ":" + own.Owner + "/" + own.Name
 	if going {
 		// What was begun before goes on.
 	} else if err := cli.WithModel(ctx, u.Session, func(at uploadBinariesAPI) error {
-		p := u.Quickly("Uploading %s", cli.Sized("the binaries", archive))
+		p, content := u.Upload(u.Quickly, "the binaries", archive)
 		defer p.Done()
-		return at.UploadBinaries(ctx, archive, want)
+		return at.UploadBinaries(ctx, content, want)
 	}); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	if err := u.follow(ctx, t, want, p); err != nil {
 		return err
 	}
-	p.Done()
+	p.End(nil)
 	u.Note("Controller %q is upgraded to %s. To upgrade the agents of a model: juju upgrade-model -m MODEL", t.Name,
 		want.Build())
 	return nil

@@ -74,7 +74,7 @@ func (m *machineList) run(ctx context.Context, ids []string) error {
 		}
 	}
 	options := statusfmt.Options{Location: time.Local,
-		Color: m.OutTerminal && m.output.Path == "" && m.Getenv("NO_COLOR") == ""}
+		Color: m.output.Path == "" && m.Paints(m.OutTerminal)}
 	if m.utc {
 		options.Location = time.UTC
 	}

@@ -211,7 +211,8 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 	defer cancel()
 	left := remaining{machines: math.MaxInt, waiting: math.MaxInt}
 	d.WaitsFor("Model %q is still being destroyed. To check it: juju models", model.Name)
-	p := d.Progress("Waiting until model %q is removed", model.Name)
+	it := fmt.Sprintf("model %q", model.Name)
+	p := d.Await(fmt.Sprintf("Waiting until %s is removed", it), []cli.Awaited{{Name: it, Text: "is being destroyed"}})
 	defer p.Done()
 	var own io.Closer // replaces a lost connection
 	defer func() {
@@ -230,11 +231,13 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 		switch {
 		case err == nil:
 			if !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == model.UUID }) {
+				p.Await("", nil)
 				p.Done()
 				return d.left(ctx, t, api, model, models)
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
-				p.Say("Waiting until model %q is removed: it is %s, %d machine(s) remain", model.Name, info.Life, len(info.Machines))
+				now := fmt.Sprintf("is %s, %d machine(s) remain", info.Life, len(info.Machines))
+				p.Await(fmt.Sprintf("Waiting until %s is removed: it %s", it, now), []cli.Awaited{{Name: it, Text: now}})
 				if left.shrinks(info.Life, len(info.Machines), obstacles.note(bounded)) {
 					moved()
 				}

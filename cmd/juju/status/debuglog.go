@@ -227,16 +227,11 @@ func (d *debugLog) line(m debuglog.Message) string {
 		location = m.Location + " "
 	}
 	paint := func(text, color string) string {
-		if text = display.Line(text); d.paints && color != "" {
-			return "\x1b[" + color + "m" + text + "\x1b[0m"
+		if text = display.Line(text); d.paints {
+			return display.Paint(text, color)
 		}
 		return text
 	}
-	return fmt.Sprintf("%s: %s %s %s%s", paint(m.Entity, agentColor), t.Format(layout), paint(m.Severity, levelColors[m.Severity]),
+	return fmt.Sprintf("%s: %s %s %s%s", paint(m.Entity, display.Cyan), t.Format(layout), paint(m.Severity, display.LevelColor(m.Severity)),
 		display.Line(m.Module+" "+location), display.Message(m.Message, display.Continued))
 }
-
-// The colors of what log lines are read for: whose line it is, and how bad.
-const agentColor = "36"
-
-var levelColors = map[string]string{"INFO": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}

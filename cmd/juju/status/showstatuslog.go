@@ -201,7 +201,7 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 		var text bytes.Buffer
 		color, width := false, 0
 		if c.OutTerminal && c.output.Path == "" {
-			color, width = c.Getenv("NO_COLOR") == "", c.Width()
+			color, width = c.Paints(true), c.Width()
 		}
 		if err := statusfmt.History(&text, past,
 			statusfmt.Options{Location: location, Color: color, Width: width}); err != nil {

@@ -138,8 +138,8 @@ func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	changes := WatchChanges(watching, api.WatchStatus, explainEvery)
-	for _, name := range names {
-		waiting, fewest := name, -1 // not yet known
+	for at, name := range names {
+		waiting, why, fewest := name, "", -1 // not yet known
 		s.WaitsFor("Destruction of %s continues. To check it: juju explain %[1]s", name)
 		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
@@ -157,10 +157,11 @@ func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction
 				break
 			}
 			if err == nil {
-				waiting = name
+				waiting, why = name, e.Life.String()
 				reasons := len(e.Reasons)
 				if reasons > 0 {
-					waiting = name + ": " + e.Reasons[reasons-1].Text
+					why = e.Reasons[reasons-1].Text
+					waiting = name + ": " + why
 				}
 				if more := time.Now().Add(CloudTime); reasons < fewest && more.After(end) {
 					end = more
@@ -169,10 +170,10 @@ func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction
 					fewest = reasons
 				}
 			}
-			if p == nil {
-				p = s.Progress("Waiting for %s", waiting)
+			if text, all := "Waiting for "+waiting, awaited(names, at, why); p == nil {
+				p = s.Await(text, all)
 			} else {
-				p.Say("Waiting for %s", waiting)
+				p.Await(text, all)
 			}
 			bounded, cancel = context.WithDeadline(ctx, end)
 			changes.Next(bounded)
@@ -187,7 +188,22 @@ func End(ctx context.Context, s *cli.Session, api EndAPI, how entity.Destruction
 			}
 		}
 	}
+	p.Await("", awaited(names, len(names), ""))
 	return errors.Join(left...)
+}
+
+// awaited says of named entities that those before a number are removed, and why the one there is not.
+func awaited(names []string, number int, why string) (all []cli.Awaited) {
+	for i, name := range names {
+		a := cli.Awaited{Name: name, Done: i < number}
+		if a.Done {
+			a.Text = "removed"
+		} else if i == number {
+			a.Text = why
+		}
+		all = append(all, a)
+	}
+	return all
 }
 
 func explained(ctx context.Context, api ExplainAPI, name string) (entity.Explanation, error) {

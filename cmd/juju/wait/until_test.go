@@ -69,8 +69,8 @@ func TestWaitsFor(t *testing.T) {
 		{Condition{Gone: true, Names: []string{"web/0"}}, "web/0=error!", "", `unit web/0 is in error: hook failed: "start"`},
 	} {
 		waiting, err := test.until.waitsFor(waittest.Model(test.model))
-		if waiting != test.waiting || fmt.Sprint(err) != test.fails && (err != nil || test.fails != "") {
-			t.Errorf("%+v in %q: waits for %q, %v; want %q, %v", test.until, test.model, waiting, err, test.waiting, test.fails)
+		if waiting.text != test.waiting || fmt.Sprint(err) != test.fails && (err != nil || test.fails != "") {
+			t.Errorf("%+v in %q: waits for %q, %v; want %q, %v", test.until, test.model, waiting.text, err, test.waiting, test.fails)
 		}
 	}
 }
@@ -109,8 +109,8 @@ func TestWaitsForWhatGoesAlong(t *testing.T) {
 		u := Gone("destroy-"+test.name, []string{test.name})
 		u.Takes(on(test.before, test.machine))
 		u.Leaves(test.left)
-		if waiting, err := u.waitsFor(on(test.after, test.machine)); waiting != test.waiting || err != nil {
-			t.Errorf("after %q, %q waits for %q, %v; want %q", test.before, test.after, waiting, err, test.waiting)
+		if waiting, err := u.waitsFor(on(test.after, test.machine)); waiting.text != test.waiting || err != nil {
+			t.Errorf("after %q, %q waits for %q, %v; want %q", test.before, test.after, waiting.text, err, test.waiting)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 		}
 	}()
 	changes := WatchChanges(bounded, api.WatchStatus, 0)
-	waiting := ""
+	var waiting pending
 	var last *entity.ModelStatus
 	for {
 		m, err := api.Status(bounded)
@@ -153,14 +153,17 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 					waiting, err = u.waitsFor(m)
 				}
 			}
-			if err != nil || waiting == "" {
+			if err == nil && waiting.text == "" {
+				p.Await("", waiting.all)
+			}
+			if err != nil || waiting.text == "" {
 				return err
 			}
 		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
 			return err
 		default:
-			waiting = "the controller's response"
+			waiting.text = "the controller's response"
 			again, err := s.Connect(bounded)
 			if err != nil && bounded.Err() == nil {
 				return err
@@ -173,107 +176,19 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 				changes = WatchChanges(bounded, api.WatchStatus, 0)
 			}
 		}
-		if p == nil {
-			p = s.Progress("Waiting for %s", waiting)
+		if text := "Waiting for " + waiting.text; p == nil {
+			p = s.Await(text, waiting.all)
 		} else {
-			p.Say("Waiting for %s", waiting)
+			p.Await(text, waiting.all)
 		}
 		changes.Next(bounded)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if bounded.Err() != nil {
-			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting), "%s", u.advice(last))
+			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting.text), "%s", u.advice(last))
 		}
 	}
-}
-
-// waitsFor returns the entities that do not meet the condition yet, "" if all do.
-func (u Condition) waitsFor(m *entity.ModelStatus) (string, error) {
-	if u.Query != nil {
-		return u.Query.Unmet(m, strings.Join(u.Names, "")), nil
-	}
-	all := Entities(m)
-	if u.Relation != nil {
-		return u.relationLeft(m), nil
-	}
-	if u.Upgrading != "" {
-		return u.upgradeLeft(m, all)
-	}
-	if u.Gone {
-		var left []string
-		for _, t := range all {
-			named := u.has(t.Name)
-			if u.Also[t.Name] && (t.life != entity.Alive || u.emptied[t.Name] && !u.isUsed(t.Name, all)) {
-				left = append(left, t.Name+t.now())
-				continue
-			}
-			if !named && !u.has(t.Of) {
-				continue
-			}
-			if named && t.life == entity.Alive {
-				return "", entity.WithHint(fmt.Errorf("%s %s is not being destroyed", t.Kind, t.Name),
-					"To destroy it: juju destroy-%s %s", t.Kind, t.Name)
-			}
-			left = append(left, t.Name+t.now())
-			// else its agent skips the hook
-			err := t.Failed()
-			if err == nil || t.strength != entity.Plain || u.retried && t.Kind == "unit" {
-				continue
-			}
-			if t.Kind == "unit" {
-				err = cli.AlsoHint(err, "To skip failed hooks: juju destroy-unit --lenient %s; to run no hooks, and leave behind "+
-					"what they would remove: juju destroy-unit --force %[1]s", t.Name)
-			}
-			return "", err
-		}
-		return Some(left), nil
-	}
-	machines := map[string]Entity{}
-	for _, t := range all {
-		if t.Kind == "machine" {
-			machines[t.Name] = t
-		}
-	}
-	found := map[string]bool{}
-	var waiting []string
-	for _, t := range all {
-		if !u.has(t.Name) && !u.has(t.Of) {
-			continue
-		}
-		for _, name := range u.Names {
-			if matches(name, t.Name) {
-				found[name] = true
-			}
-		}
-		err := t.Failed()
-		if (u.retried || t.Rollout != nil && t.Rollout.Stopped == "") && t.Kind == "unit" { // the error of one stops the upgrade after a while
-			err = nil
-		}
-		if r, of := t.Rollout, cmp.Or(t.Of, t.Name); r != nil && r.Stopped != "" && u.Status == "" && u.has(of) {
-			err = entity.WithHint(fmt.Errorf("the upgrade of service %s has stopped: %s", of, r.Stopped), "To %s", display.Line(r.Ways(of)))
-		}
-		if host := machines[t.Machine]; err == nil {
-			err = host.Failed() // its units cannot start
-		}
-		if err != nil && u.Status != entity.StatusError {
-			return "", err
-		}
-		if t.life != entity.Alive && len(u.Names) > 0 && u.has(t.Name) {
-			return "", entity.WithHint(fmt.Errorf("%s %s is being destroyed", t.Kind, t.Name),
-				"To wait until it is removed: juju wait-for %s --gone", t.Name)
-		}
-		if !u.meets(t) {
-			waiting = append(waiting, t.Name+t.now())
-		}
-	}
-	for _, name := range u.Names {
-		if !found[name] {
-			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name),
-				"To see what is in the model: juju status")
-		}
-	}
-	return Some(waiting), nil
 }
 
 // Takes records what is removed with the named entities, from the model before they are destroyed: with machines, their
@@ -317,17 +232,6 @@ func (u *Condition) isUsed(machine string, all []Entity) bool {
 	})
 }
 
-// relationLeft returns the awaited relation, if it is still being destroyed.
-func (u Condition) relationLeft(m *entity.ModelStatus) string {
-	var left []string
-	for _, r := range m.Relations {
-		if r.Life != entity.Alive && isRelation(r, u.Relation) {
-			left = append(left, fmt.Sprintf("relation %q (%s)", r.Key, r.Life))
-		}
-	}
-	return Some(left)
-}
-
 // isRelation reports whether the user's words denote a relation, by its id, services or endpoints.
 func isRelation(r entity.RelationStatus, words []string) bool {
 	if len(words) == 1 {
@@ -338,15 +242,6 @@ func isRelation(r entity.RelationStatus, words []string) bool {
 			return word == e.Service || word == e.Service+":"+e.Name
 		})
 	})
-}
-
-// Some lists the first few.
-func Some(all []string) string {
-	const few = 4
-	if len(all) <= few {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
 }
 
 // has reports whether the condition applies to the entity with that name.
@@ -381,6 +276,7 @@ type Entity struct {
 	held       bool          // of a unit: an upgrade in batches has not come to it
 	// Rollout is a service's, and its units', upgrade in batches.
 	Rollout *entity.Rollout
+	host    string // of an awaited unit: what its machine does, until that has started
 }
 
 // Entities lists the entities of a status, units before their services, so that messages start with units.
@@ -395,7 +291,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 			rollout := rollouts[entity.UnitService(u.Name)]
 			upgrading := u.CharmURL != "" && u.Life == entity.Alive && (rollout == nil || rollout.Stopped == "")
 			all = append(all, Entity{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, rollout != nil && u.CharmURL != "" && !u.Turned, rollout})
+				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, rollout != nil && u.CharmURL != "" && !u.Turned, rollout, ""})
 			add(u.Subordinates)
 		}
 	}
@@ -470,35 +366,6 @@ func (t Entity) Failed() error {
 			strings.ReplaceAll(t.Name, "/", "-"), t.Name)
 	}
 	return err
-}
-
-// now returns the current status in parentheses.
-func (t Entity) now() string {
-	text := string(t.status.Status)
-	switch said := t.status.Message; {
-	case t.Kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Message != "":
-		text = t.agent.Message
-	case t.Kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
-		text = string(t.agent.Status)
-	case t.held && t.Upgrading:
-		text = "keeps its charm until its turn"
-	case t.Upgrading:
-		text = "charm upgrade pending"
-	case t.Kind == "service" && t.Rollout != nil:
-		text = "being upgraded in batches"
-	case t.Kind == "service": // its message is one of its units'
-	case strings.HasPrefix(said, text): // "waiting for machine"
-		text = said
-	case said != "":
-		text += ": " + said
-	}
-	if since := t.idleSince(); since != "" {
-		text += "; idle since " + since + ", no hook is pending"
-	}
-	if t.life != entity.Alive {
-		text = t.life.String() + ", " + text
-	}
-	return " (" + text + ")"
 }
 
 // RelationName returns explain's arguments for the relation given by the arguments.
