@@ -157,6 +157,9 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	for key, v := range header {
 		req.Header[key] = v
 	}
+	if b, ok := body.(*countedBody); ok {
+		req.ContentLength, req.GetBody = b.size, b.again
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.unreachable(ctx, err)

@@ -51,6 +51,8 @@ type Cloud struct {
 	client *client
 	busy   provider.KeyedMutex // instances being started, changed or stopped, ACLs and images
 
+	reporter Reporter // nil for none
+
 	mu   sync.Mutex
 	info *api.Server // nil until fetched
 }

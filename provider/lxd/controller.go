@@ -108,6 +108,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	if params.Backup != nil {
 		files = append(files, file{install.ControllerBackup, "file", "0600", nil, params.Backup})
 	}
+	c.say("Copying the binaries into container %s", name)
 	inst, err := c.begin(ctx, name, nil, "", files, entity.MachineSpaces{})
 	if err != nil {
 		return nil, err
@@ -126,6 +127,7 @@ func (c *Cloud) StartController(ctx context.Context, params ControllerParams) ([
 	if err := c.write(ctx, name, file{install.ControllerParams, "file", "0600", input, nil}); err != nil {
 		return nil, err
 	}
+	c.say("Creating the controller in container %s", name)
 	if err := c.execLogged(ctx, name, script, install.ControllerLog); err != nil {
 		return nil, err
 	}
@@ -187,6 +189,7 @@ func (c *Cloud) makeController(ctx context.Context, name string, params Controll
 		request.Config[restoringKey] = "true"
 	}
 	c.passSocket(request)
+	c.say("Creating container %s", name)
 	if err := c.create(ctx, request, member); err != nil {
 		return err
 	}

@@ -151,6 +151,7 @@ func (c *Cloud) image(ctx context.Context, series string) (alias string, err err
 
 // copyImage has LXD copy the image of a series, and adds a juju/ alias.
 func (c *Cloud) copyImage(ctx context.Context, series string) (string, error) {
+	c.say("Downloading an image of %s from %s", series, c.config.ImageServer)
 	for _, name := range serverAliases(series) {
 		op, err := c.client.do(ctx, http.MethodPost, "/1.0/images", nil, api.ImagesPost{
 			ImagePut: api.ImagePut{AutoUpdate: true},

@@ -77,24 +77,26 @@ func TestContainersGetCardsInTheirSpaces(t *testing.T) {
 	}
 }
 
+// lxdLists are what an LXD with one image, two networks and a pool answers.
+var lxdLists = map[string]string{
+	"/1.0": `{"api_status":"stable","auth":"trusted","environment":{"kernel_architecture":"x86_64","server_version":"5.0.2"},
+		"api_extensions":["cloud_init","image_types","instances","projects","resources_v2"]}`,
+	"/1.0/profiles/default": `{"name":"default","devices":{"root":{"type":"disk","path":"/","pool":"p"},
+		"eth0":{"type":"nic","name":"eth0","network":"front"}}}`,
+	"/1.0/networks": `[{"name":"front","managed":true,"type":"bridge","config":{"ipv4.address":"10.0.0.1/24"}},
+		{"name":"dbnet","managed":true,"type":"bridge","config":{"ipv4.address":"10.1.0.1/24"}}]`,
+	"/1.0/storage-pools":                `[{"name":"p","driver":"dir"}]`,
+	"/1.0/images/aliases":               `[{"name":"juju/bookworm","type":"container","target":"f"}]`,
+	"/1.0/images/aliases/juju/bookworm": `{"name":"juju/bookworm","type":"container","target":"f"}`,
+	"/1.0/images/f":                     `{"fingerprint":"f","architecture":"x86_64"}`,
+}
+
 // A start asks LXD for a container with a card in the space, before it is created, and waits for the address there. A demand
 // that no network meets is rejected without a change.
 func TestAStartWiresTheContainer(t *testing.T) {
 	var mu sync.Mutex
 	var posted []string
 	polls := 0
-	lists := map[string]string{
-		"/1.0": `{"api_status":"stable","auth":"trusted","environment":{"kernel_architecture":"x86_64","server_version":"5.0.2"},
-			"api_extensions":["cloud_init","image_types","instances","projects","resources_v2"]}`,
-		"/1.0/profiles/default": `{"name":"default","devices":{"root":{"type":"disk","path":"/","pool":"p"},
-			"eth0":{"type":"nic","name":"eth0","network":"front"}}}`,
-		"/1.0/networks": `[{"name":"front","managed":true,"type":"bridge","config":{"ipv4.address":"10.0.0.1/24"}},
-			{"name":"dbnet","managed":true,"type":"bridge","config":{"ipv4.address":"10.1.0.1/24"}}]`,
-		"/1.0/storage-pools":                `[{"name":"p","driver":"dir"}]`,
-		"/1.0/images/aliases":               `[{"name":"juju/bookworm","type":"container","target":"f"}]`,
-		"/1.0/images/aliases/juju/bookworm": `{"name":"juju/bookworm","type":"container","target":"f"}`,
-		"/1.0/images/f":                     `{"fingerprint":"f","architecture":"x86_64"}`,
-	}
 	c := answeredBy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -103,7 +105,7 @@ func TestAStartWiresTheContainer(t *testing.T) {
 		if len(posted) > 0 {
 			name = between(posted[0], `"name":"`, `"`)
 		}
-		answer := lists[r.URL.Path]
+		answer := lxdLists[r.URL.Path]
 		switch {
 		case r.Method == http.MethodPost && r.URL.Path == "/1.0/instances":
 			posted = append(posted, string(body))

@@ -82,6 +82,7 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 		}
 	}
 	if err == nil {
+		c.say("Starting container %s", name)
 		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
 			api.InstanceStatePut{Action: "start", Timeout: -1})
 		if isRunning(err) { // LXD autostarted it after a restart
@@ -94,6 +95,7 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	if err != nil {
 		return inst, err
 	}
+	c.say("Waiting for the address of container %s", name)
 	return c.addressed(ctx, name, spaces)
 }
 
@@ -242,7 +244,7 @@ func (c *Cloud) write(ctx context.Context, name string, f file) error {
 		if err != nil {
 			return err
 		}
-		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {f.path}}, header, body)
+		resp, err := c.client.send(ctx, http.MethodPost, instancePath(name, "files"), url.Values{"path": {f.path}}, header, c.reported(body))
 		if err != nil {
 			return err
 		}

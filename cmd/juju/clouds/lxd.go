@@ -186,6 +186,7 @@ func startLXDController(
 	}
 	progress.Say("Starting the container of controller %q, with %s of binaries", name, entity.MiB(uint64(archive.Len())>>20))
 	params.Arch, params.Archive = runtime.GOARCH, archive.Bytes()
+	cloud.ReportTo(progress)
 	out, err := cloud.StartController(ctx, params)
 	var failed *lxd.JujudError
 	switch {
