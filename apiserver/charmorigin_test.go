@@ -203,6 +203,11 @@ func TestWhatClientsAskOfMachinesAndModels(t *testing.T) {
 	if version.Version != entity.JujuVersion || version.GitCommit != "abc" {
 		t.Errorf("the controller's version is %+v", version)
 	}
+	var full params.FullStatus
+	w.ok(c.do("Client", 7, "FullStatus", nil, &full))
+	if status, err := full.ModelStatus(); err != nil || status.Model.Commit != "abc" {
+		t.Errorf("the status says that the controller is built from %q (%v)", status.Model.Commit, err)
+	}
 	var models params.ModelInfoResults
 	w.ok(admin.do("ModelManager", 10, "ModelInfo", model, &models))
 	if s := models.Results[0].Result.Status; s.Since == nil || s.Since.IsZero() {

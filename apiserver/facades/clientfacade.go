@@ -42,6 +42,9 @@ func statusOf(ctx context.Context, c *Caller, patterns []string) (*entity.ModelS
 		return nil, err
 	}
 	status.Model.Version, status.Model.JujuVersion = cmp.Or(wanted.Version, c.Version), entity.JujuVersion
+	if status.Model.Version == c.Version {
+		status.Model.Commit = c.Commit
+	}
 	c.atCloud(status)
 	// Lost agents are marked before the patterns are applied, so that patterns can match them.
 	c.Presence.Mark(status, wanted)

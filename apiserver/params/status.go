@@ -38,6 +38,7 @@ type ModelStatusInfo struct {
 	Region           string         `json:"region,omitempty"`
 	Version          string         `json:"version"`           // entity.JujuVersion
 	Release          string         `json:"release,omitempty"` // of the model's binaries; not in Juju
+	Commit           string         `json:"commit,omitempty"`  // that the controller is built from, if that is its release; not in Juju
 	AvailableVersion string         `json:"available-version"`
 	Status           DetailedStatus `json:"model-status"`
 	MeterStatus      MeterStatus    `json:"meter-status"`
@@ -167,7 +168,7 @@ const cloudPrefix = "cloud-"
 func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	f := &FullStatus{
 		Model: ModelStatusInfo{
-			Name: m.Model.Name, Type: ModelType, CloudTag: cloudPrefix + m.Model.ShownCloud(), Region: cmp.Or(m.Model.Region, entity.CloudRegion), Version: entity.JujuVersion, Release: m.Model.Version,
+			Name: m.Model.Name, Type: ModelType, CloudTag: cloudPrefix + m.Model.ShownCloud(), Region: cmp.Or(m.Model.Region, entity.CloudRegion), Version: entity.JujuVersion, Release: m.Model.Version, Commit: m.Model.Commit,
 			Status: detailed(m.Model.Status, m.Model.Life), SLA: "unsupported",
 			UUID: m.Model.UUID, Controller: m.Model.Controller,
 		},
@@ -217,7 +218,7 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	status, life := f.Model.Status.read()
 	m := &entity.ModelStatus{
 		Model: entity.ModelHeader{
-			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release, JujuVersion: f.Model.Version,
+			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Release, JujuVersion: f.Model.Version, Commit: f.Model.Commit,
 			Life: life, Status: status,
 		},
 		Machines:  machinesFrom(f.Machines),

@@ -100,6 +100,7 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("cloud", m.Model.ShownCloud()).
 		with("version", m.Model.JujuVersion).
 		with("release", m.Model.Version).
+		with("commit", m.Model.Commit).
 		with("uuid", m.Model.UUID).
 		always("model-status", d.status(m.Model.Status))
 	model = d.life(model, m.Model.Life)

@@ -1,10 +1,6 @@
 package statusfmt
 
-import (
-	"strings"
-
-	"juju/apiserver/display"
-)
+import "juju/apiserver/display"
 
 const (
 	gap = 2 // spaces between columns
@@ -15,8 +11,8 @@ const (
 )
 
 // fit fits the table into a terminal: it drops empty columns, and wraps messages in the last column between words, below
-// the rows if necessary. Other columns have names and addresses, which users copy, so they stay whole even if a row is
-// then wider than the terminal. It returns the widths of the columns, and how to wrap the last.
+// the rows if necessary. Other columns have names and addresses, which users copy, so they stay whole: those for which a
+// line has no room go on the next. It returns the widths of the columns, and how to break rows.
 func (t *table) fit(width int) (widths []int, broken breaking) {
 	widths = t.widths()
 	if width <= 0 || len(t.rows) == 0 || sum(widths) <= width {
@@ -29,7 +25,10 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 		}
 	}
 	last := len(widths) - 1
-	if sum(widths) <= width || last < 1 || !messages[t.rows[0][last].text] {
+	if last < 1 || !messages[t.rows[0][last].text] {
+		return widths, breaking{folds: folds(widths, width)}
+	}
+	if sum(widths) <= width {
 		return widths, breaking{}
 	}
 	others := sum(widths[:last])
@@ -37,15 +36,33 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 		widths[last] = room
 		return widths, breaking{indent: others + gap, room: room}
 	}
-	const indent = 4
-	return widths, breaking{indent: indent, room: max(width-indent, minWrapped), below: true}
+	return widths, breaking{indent: foldIndent, room: max(width-foldIndent, minWrapped), below: true, folds: folds(widths[:last], width)}
+}
+
+// foldIndent is how far lines that continue a row are indented.
+const foldIndent = 4
+
+// folds returns the columns with which a row goes on in another line.
+func folds(widths []int, width int) (columns []int) {
+	used := 0
+	for i, w := range widths {
+		if used += w; i > 0 {
+			used += gap
+		}
+		if i > 0 && used > width {
+			columns = append(columns, i)
+			used = foldIndent + w
+		}
+	}
+	return columns
 }
 
 // messages are the headers of columns with free text.
 var messages = map[string]bool{"Message": true, "Notes": true}
 
-// A breaking is how to wrap the texts of a table's last column. With room 0 they are not wrapped.
+// A breaking is how to break rows, and the texts of a table's last column. With room 0 these are not wrapped.
 type breaking struct {
+	folds        []int // the columns with which a row goes on in another line
 	indent, room int
 	below        bool // all lines go below the row, including the first
 }
@@ -98,21 +115,4 @@ func (t *table) drop(column int) {
 		}
 	}
 	t.right = right
-}
-
-// wrap breaks a text between words into lines of at most that width. A longer word is a line of its own: it may be a
-// name or a path, which users copy.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && display.Width(line)+1+display.Width(word) <= width {
-			line += " " + word
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		line = word
-	}
-	return append(lines, line)
 }

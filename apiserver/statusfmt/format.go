@@ -17,6 +17,7 @@ type Options struct {
 	Relations  bool           // tabular: with the table of relations
 	Color      bool           // tabular and oneline
 	Width      int            // tabular: of the terminal, 0 for any
+	Changes    *Changes       // tabular: with marks at what has changed; nil for none
 }
 
 // A Formatter writes a model's status.

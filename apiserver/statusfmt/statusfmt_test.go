@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func rich() *entity.ModelStatus {
 	return &entity.ModelStatus{
 		At: at,
 		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local",
-			Version: "0.1.0", JujuVersion: entity.JujuVersion,
+			Version: "0.1.0", Commit: "0123456789ab", JujuVersion: entity.JujuVersion,
 			Status: status("available", "")},
 		Machines: []entity.MachineStatus{
 			{ID: "0", Series: "jammy", Status: status(entity.StatusStarted, ""), InstanceID: "i-0",
@@ -117,8 +118,8 @@ func narrow(o Options, width int) Options {
 	return o
 }
 
-// No line of a message is wider than the terminal, except one long word. No word is broken or lost.
-// Whatever a user may type or copy is whole, even if a row is then wider than the terminal.
+// No line is wider than the terminal, except one long word. No word is broken or lost, and so whatever a user may type or
+// copy is whole: what a line has no room for goes on the next.
 func TestTabularFitsTheTerminal(t *testing.T) {
 	for width := 40; width < 240; width++ {
 		for _, color := range []bool{false, true} {
@@ -132,7 +133,7 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 				if strings.TrimSpace(line) == longLink {
 					continue
 				}
-				if n := display.Width(strings.TrimRight(line, "\n")); n > width && (width >= 83 || strings.HasPrefix(line, "    ")) {
+				if n := display.Width(strings.TrimRight(line, "\n")); n > width {
 					t.Errorf("at %d columns a line has %d: %s", width, n, line)
 				}
 			}
@@ -197,20 +198,26 @@ func TestFormats(t *testing.T) {
 			if err := format(&got, test.model, test.options); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", test.golden+".golden")
-			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("other (+) than %s (-); -update writes it anew:\n%s", path, diff)
-			}
+			golden(t, test.golden+".golden", got.String())
 		})
+	}
+}
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("other (+) than %s (-); -update writes it anew:\n%s", path, diff)
 	}
 }
 
@@ -410,4 +417,46 @@ func TestJSONIsDescribed(t *testing.T) {
 		}
 		described.Check(t, "ModelStatus", text.Bytes())
 	}
+}
+
+// What has changed since earlier statuses is marked for a while: its row at the beginning, and with colors each cell. What
+// has gone is named.
+func TestChangesAreMarked(t *testing.T) {
+	model := func(web1 entity.StatusWord, units ...string) *entity.ModelStatus {
+		m := &entity.ModelStatus{Model: entity.ModelHeader{Name: "default"}, Services: []entity.ServiceStatus{{Name: "web",
+			Status: status(entity.StatusActive, "")}}}
+		for _, name := range units {
+			u := entity.UnitStatus{Name: name, Workload: status(entity.StatusActive, ""), Agent: status(entity.StatusIdle, "")}
+			if name == "web/1" {
+				u.Workload = status(web1, "installing the software of this unit, which takes more than a line")
+			}
+			m.Services[0].Units = append(m.Services[0].Units, u)
+		}
+		return m
+	}
+	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	changes := NewChanges()
+	var all bytes.Buffer
+	for _, at := range []struct {
+		after time.Duration
+		m     *entity.ModelStatus
+		color bool
+	}{
+		{0, model(entity.StatusMaintenance, "web/0", "web/1"), false},
+		{time.Second, model(entity.StatusMaintenance, "web/0", "web/1"), false},
+		{2 * time.Second, model(entity.StatusActive, "web/0", "web/1"), false},
+		{2 * time.Second, model(entity.StatusActive, "web/0", "web/1"), true},
+		{5 * time.Second, model(entity.StatusActive, "web/1", "web/2"), false},
+		{13 * time.Second, model(entity.StatusActive, "web/1", "web/2"), false},
+		{25 * time.Second, model(entity.StatusActive, "web/1", "web/2"), false},
+	} {
+		at.m.At = begun.Add(at.after)
+		changes.Next(at.m.At)
+		fmt.Fprintf(&all, "after %v, with colors %v:\n", at.after, at.color)
+		if err := Tabular(&all, at.m, Options{Location: time.UTC, Width: 60, Changes: changes, Color: at.color}); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "gone: %v\n\n", changes.Gone())
+	}
+	golden(t, "changes.golden", all.String())
 }

@@ -2,6 +2,7 @@ package statusfmt
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"juju/apiserver/display"
@@ -10,8 +11,9 @@ import (
 
 // A cell is a text with an optional color.
 type cell struct {
-	text  string
-	color string // a terminal's SGR parameter, "" for none
+	text   string
+	color  string // a terminal's SGR parameter, "" for none
+	marked bool   // as changed
 }
 
 func plain(texts ...string) []cell {
@@ -25,6 +27,7 @@ func plain(texts ...string) []cell {
 type table struct {
 	rows  [][]cell
 	right map[int]bool // right-aligned columns
+	marks bool         // each line begins with a mark or space for one
 }
 
 // add adds a row. Text is escaped, so that it stays in its cell.
@@ -44,15 +47,21 @@ func Rows(w io.Writer, rows [][]string) error {
 	return t.write(w, false, 0)
 }
 
+// mark stands before a row with a cell that has changed.
+const mark = "▸ "
+
 // write writes the table, with or without colors, and fits it into the width unless that is 0.
 func (t *table) write(w io.Writer, color bool, width int) error {
+	if t.marks && width > 0 {
+		width -= display.Width(mark)
+	}
 	widths, broken := t.fit(width)
 	last := len(widths) - 1
 	for n, row := range t.rows {
 		var more []string // lines of the last column below the row
 		if broken.room > 0 && len(row) > last {
 			row = append([]cell{}, row...)
-			switch lines := wrap(row[last].text, broken.room); {
+			switch lines := display.Wrap(row[last].text, broken.room); {
 			case broken.below && n > 0 && row[last].text != "":
 				more, row = lines, row[:last]
 			case broken.below:
@@ -61,26 +70,14 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 				row[last].text, more = lines[0], lines[1:]
 			}
 		}
-		var line strings.Builder
-		for i, c := range row {
-			text := c.text
-			pad := strings.Repeat(" ", widths[i]-display.Width(text))
-			if color && c.color != "" && text != "" {
-				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"
-			}
-			if t.right[i] {
-				text = pad + text
-			} else {
-				text += pad
-			}
-			if i > 0 {
-				line.WriteString(strings.Repeat(" ", gap))
-			}
-			line.WriteString(text)
+		begin, next := t.margin(t.rows[n])
+		folded := t.lines(row, widths, broken.folds, color)
+		lines := strings.TrimRight(begin+folded[0], " ") + "\n"
+		for _, text := range folded[1:] {
+			lines += next + strings.Repeat(" ", foldIndent) + text + "\n"
 		}
-		lines := strings.TrimRight(line.String(), " ") + "\n"
 		for _, text := range more {
-			lines += strings.Repeat(" ", broken.indent) + text + "\n"
+			lines += next + strings.Repeat(" ", broken.indent) + text + "\n"
 		}
 		if _, err := io.WriteString(w, lines); err != nil {
 			return err
@@ -89,11 +86,68 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 	return nil
 }
 
+// lines returns the lines of a row: one, and one for each of the columns folds, where it goes on unless nothing is left.
+func (t *table) lines(row []cell, widths, folds []int, color bool) (lines []string) {
+	var line strings.Builder
+	end := func() {
+		if text := strings.TrimRight(line.String(), " "); len(lines) == 0 || text != "" {
+			lines = append(lines, text)
+		}
+		line.Reset()
+	}
+	for i, c := range row {
+		pad := strings.Repeat(" ", widths[i]-display.Width(c.text))
+		text := c.text
+		if color {
+			text = c.painted()
+		}
+		if t.right[i] {
+			text = pad + text
+		} else {
+			text += pad
+		}
+		if slices.Contains(folds, i) {
+			end()
+		} else if i > 0 {
+			line.WriteString(strings.Repeat(" ", gap))
+		}
+		line.WriteString(text)
+	}
+	end()
+	return lines
+}
+
+// margin returns what stands before the first line of a row, and before its others.
+func (t *table) margin(row []cell) (begin, next string) {
+	if !t.marks {
+		return "", ""
+	}
+	next = strings.Repeat(" ", display.Width(mark))
+	if slices.ContainsFunc(row, func(c cell) bool { return c.marked }) {
+		return mark, next
+	}
+	return next, next
+}
+
+// reverse is the SGR parameter of a changed cell.
+const reverse = "7"
+
+// painted returns the cell's text in its color.
+func (c cell) painted() string {
+	switch {
+	case !c.marked:
+		return display.Paint(c.text, c.color)
+	case c.color == "":
+		return display.Paint(c.text, reverse)
+	}
+	return display.Paint(c.text, c.color+";"+reverse)
+}
+
 // The colors of statuses.
 const (
-	good = "32"
-	busy = "33"
-	bad  = "31"
+	good = display.Green
+	busy = display.Yellow
+	bad  = display.Red
 )
 
 var colors = map[entity.StatusWord]string{
@@ -105,4 +159,4 @@ var colors = map[entity.StatusWord]string{
 	entity.StatusLost: bad, entity.StatusDown: bad,
 }
 
-func statusCell(s entity.Status) cell { return cell{string(s.Status), colors[s.Status]} }
+func statusCell(s entity.Status) cell { return cell{text: string(s.Status), color: colors[s.Status]} }

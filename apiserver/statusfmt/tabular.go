@@ -27,6 +27,10 @@ func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 			}
 		}
 		first = false
+		if o.Changes != nil {
+			t.marks = true
+			o.Changes.mark(t)
+		}
 		if err := t.write(w, o.Color, o.Width); err != nil {
 			return err
 		}

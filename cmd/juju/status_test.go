@@ -177,10 +177,11 @@ func testStatusWatch(t *testing.T) {
 	u.sees(0, "- web/0:  (agent:idle, workload:waiting)\n\n- web/0:  (agent:idle, workload:active)\n\n"+
 		"- web/0:  (agent:idle, workload:active)\n\n", "")
 
-	// Each status replaces the one before.
+	// On a terminal, each status is drawn over the one before, so that nothing flickers: the screen is cleared once.
 	u.session.OutTerminal = true
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)
 	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short", "--no-color")
-	u.sees(0, strings.Repeat("\x1b[H\x1b[2J- web/0:  (agent:idle, workload:active)\n", 2), "")
+	frame := "- web/0:  (agent:idle, workload:active)\x1b[K\n\x1b[K\nEvery 2s, until Ctrl-C.\x1b[K\x1b[J"
+	u.sees(0, "\x1b[H\x1b[2J"+frame+"\x1b[H"+frame+"\n", "")
 }

@@ -59,6 +59,7 @@ type ModelHeader struct {
 	CloudName  string `json:"cloud-name,omitempty"` // that a user has given to the cloud; "" if it is the kind
 	Region     string `json:"region,omitempty"`     // of the cloud
 	Version    string `json:"version,omitempty"`    // the release that its agents should run
+	Commit     string `json:"commit,omitempty"`     // that the controller is built from, if that is its release
 	// JujuVersion is that of the controller's programs; "" if the status does not come from its API.
 	JujuVersion string `json:"juju-version,omitempty"`
 	Status      Status `json:"status"` // "available", or why it isn't

@@ -72,6 +72,7 @@ type status struct {
 	watch          time.Duration
 	retries        int
 	retryDelay     time.Duration
+	drawn          bool // with --watch on a terminal: there is an earlier status
 }
 
 func (c *status) run(ctx context.Context, patterns []string) error {
@@ -107,6 +108,9 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 	if options.Controller, err = c.controllerName(); err != nil {
 		return err
 	}
+	if c.draws() && tabular {
+		options.Changes = statusfmt.NewChanges()
+	}
 	for {
 		if c.OutTerminal && c.output.Path == "" {
 			options.Width = c.Width()
@@ -115,16 +119,11 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		if err == nil {
 			err = c.show(format, m, options)
 		}
-		if c.watch > 0 && ctx.Err() != nil {
-			return nil // interrupted
-		}
-		if err != nil || c.watch == 0 {
+		if err != nil && ctx.Err() == nil || c.watch == 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(c.watch):
+		if !wait.Sleep(ctx, c.watch) {
+			return c.leave()
 		}
 	}
 }
@@ -163,8 +162,8 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 		return noMatch(m)
 	}
 	var text bytes.Buffer
-	if c.watch > 0 && c.OutTerminal {
-		fmt.Fprint(c.Stdout.Raw(), "\x1b[H\x1b[2J") // clear the screen
+	if o.Changes != nil {
+		o.Changes.Next(c.Now())
 	}
 	if err := format(&text, m, o); err != nil {
 		return err
@@ -174,6 +173,9 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 		rows[0][0] = "Storage Unit"
 		fmt.Fprintf(&text, "\n%s", cli.Table(rows))
 	}
+	if c.draws() {
+		return c.draw(text.String(), m, o)
+	}
 	write := c.Write
 	if o.Color {
 		write = c.WriteStyled
@@ -181,7 +183,7 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	if err := write(c.output, text.Bytes()); err != nil {
 		return err
 	}
-	if c.watch > 0 && !c.OutTerminal {
+	if c.watch > 0 {
 		fmt.Fprintln(c.Stdout)
 	}
 	switch {
@@ -190,9 +192,14 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	case len(m.Unmatched) > 0:
 		return noMatch(m)
 	case statusfmt.IsEmpty(m) && c.output.Format == "tabular":
-		c.Note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
+		c.Note("\n%s", empty(m, o))
 	}
 	return nil
+}
+
+// empty says that a model is empty.
+func empty(m *entity.ModelStatus, o statusfmt.Options) string {
+	return fmt.Sprintf("Model %q is empty.", o.Controller+":"+m.Model.Name)
 }
 
 // noMatch is the error for patterns that match nothing.
