@@ -15,12 +15,19 @@ AT_ONCE  := -p $(shell expr 2 '*' $$(nproc))
 RUN      := $(GO) run ./doc/runtests
 FLAGS    := -vet=off $(AT_ONCE)
 
+# Of these a release is built. Other settings of the toolchain would give other bytes.
+VERSION  = $(shell sed -n 's/^var Version = "\(.*\)"/\1/p' agent/config.go)
+ARCHS   := amd64 arm64
+DIST    := dist
+PREFIX  ?= /usr/local
+LIB      = $(DESTDIR)$(PREFIX)/lib/juju
+
 # Programs and tests are built alike, so that they share compiled packages.
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down smoke staticcheck test stress verify docs bench lxd-down \
+.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify docs bench lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
 	verify-mongosh verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
@@ -36,6 +43,33 @@ build: ## build the programs into bin/
 		echo "[$$n/$(words $(CMDS))] $(BIN)/$$c"; \
 		$(GO) build -ldflags "-X juju/agent.commit=$(COMMIT)" -o $(BIN)/$$c ./cmd/$$c || exit 1; \
 	done
+
+# The same commit gives the same bytes, wherever and whenever it is built with the same Go: doc/release_test.go.
+release: ## build static binaries for Linux into dist/, with checksums
+	@rm -rf $(DIST) && mkdir -p $(DIST)
+	@set -e; for arch in $(ARCHS); do \
+		name=juju-$(VERSION)-linux-$$arch; mkdir $(DIST)/$$name; \
+		for c in $(CMDS); do \
+			echo "$$name/$$c"; \
+			GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-trimpath GOEXPERIMENT= $(GO) build -buildvcs=false \
+				-ldflags "-s -w -buildid= -X juju/agent.commit=$(COMMIT) -X juju/agent.Version=$(VERSION)" \
+				-o $(DIST)/$$name/$$c ./cmd/$$c; \
+		done; \
+		tar -C $(DIST) --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=0755 -cf - $$name | \
+			gzip -9n >$(DIST)/$$name.tar.gz; \
+	done
+	@cd $(DIST) && sha256sum *.tar.gz >SHA256SUMS && cat SHA256SUMS
+
+install: build ## install the programs below PREFIX (/usr/local), and juju into its bin
+	@mkdir -p $(LIB) $(DESTDIR)$(PREFIX)/bin
+	@for c in $(CMDS); do install -m 0755 $(BIN)/$$c $(LIB)/$$c || exit 1; done
+	@ln -sf ../lib/juju/juju $(DESTDIR)$(PREFIX)/bin/juju
+	@echo "juju is installed as $(PREFIX)/bin/juju."
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
+		echo "It is not on your PATH yet: export PATH=$(PREFIX)/bin:\$$PATH";; esac
+
+uninstall: ## remove what install has installed
+	@rm -f $(DESTDIR)$(PREFIX)/bin/juju && rm -rf $(LIB)
 
 charms: ## build the programs of the example charms
 	@for c in $(CHARMS); do \

@@ -568,6 +568,10 @@ func TestVersion(t *testing.T) {
 	}
 	u.types("--version")
 	u.sees(0, version, "")
+	u.session.OutTerminal = true // where nobody parses it
+	u.types("version")
+	u.sees(0, version+"release "+agent.Version+strings.TrimSuffix(" ("+agent.BuiltFrom()+")", " ()")+"\n", "")
+	u.session.OutTerminal = false
 	u.types("version", "--all")
 	if u.code != 0 || !strings.HasPrefix(u.out.String(), "version: "+version+"release: "+agent.Version+"\n") {
 		t.Errorf("exit code %d, %q", u.code, u.out.String())

@@ -18,8 +18,9 @@ func versionCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Print the version of the Juju whose commands this program has, which scripts check. --all
-also prints the program's own version, as "release". status shows that of a controller.`,
+		Long: `Print the version of the Juju whose commands this program has, which scripts check. On a
+terminal, and with --all, also print the program's own version, the release, and the git
+commit that it was built from. status --format yaml shows those of a controller.`,
 		Example: `  juju version
   juju version --all`,
 		Annotations: cli.SeeAlso("status"),
@@ -44,7 +45,11 @@ func (v *version) run() error {
 		return err
 	}
 	if !v.all && !v.output.IsChosen() {
-		return v.Write(v.output, []byte(Version+"\n"))
+		text := Version + "\n"
+		if v.OutTerminal && v.output.Path == "" {
+			text += "release " + entity.Binaries{Version: agent.Version, Commit: agent.BuiltFrom()}.Build() + "\n"
+		}
+		return v.Write(v.output, []byte(text))
 	}
 	if !v.all {
 		text, err := cli.Encode(v.output.Format, Version)
