@@ -49,8 +49,8 @@ func inTerminal(t *testing.T, typed string) string {
 }
 
 // onTerminal runs a command on a new terminal, for at most a minute, types into it, and returns
-// all that the terminal got until the last process had left it.
-func onTerminal(cmd *exec.Cmd, typed string) (shown string, err error) {
+// all that the terminal got until the last process had left it. Others get it as it comes.
+func onTerminal(cmd *exec.Cmd, typed string, others ...io.Writer) (shown string, err error) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return "", err
@@ -60,6 +60,9 @@ func onTerminal(cmd *exec.Cmd, typed string) (shown string, err error) {
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: castHeight, Col: castWidth})
 	}
 	if err != nil {
 		return "", err
@@ -78,7 +81,7 @@ func onTerminal(cmd *exec.Cmd, typed string) (shown string, err error) {
 	defer time.AfterFunc(verify.Patience, func() { _ = cmd.Process.Kill() }).Stop()
 	_, err = io.WriteString(terminal, typed)
 	var got bytes.Buffer
-	_, _ = io.Copy(&got, terminal) // until the last process has left it, which is an error
+	_, _ = io.Copy(io.MultiWriter(append(others, &got)...), terminal) // until the last process has left it, which is an error
 	return got.String(), errors.Join(err, cmd.Wait())
 }
 

@@ -49,6 +49,8 @@ import (
 //	build VERSION DIR [FILE] builds all binaries with another version, and with a file more in state/controller
 //	nothing-left             there is no process and no file of juju's
 //	filled FILE              waits until something is in the file
+//	record FILE LINE COMMAND... runs the command on a terminal, and adds it to a recording as if LINE were typed
+//	recorded FILE KEPT       the recording shows what the one that is kept shows
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
 // and in system scripts the conditions [namespaces] (a user can create a namespace) and [soak] (JUJU_SOAK is set) and
@@ -309,6 +311,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"build":        scriptBuild,
 	"terminal":     scriptTerminal,
 	"view":         scriptView,
+	"record":       scriptRecord,
+	"recorded":     scriptRecorded,
 }
 
 func noNot(ts *testscript.TestScript, neg bool) {
