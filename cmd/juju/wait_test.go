@@ -25,6 +25,12 @@ func testWait(t *testing.T) {
 	u.sees(0, "", "Waiting for web/0 (running start hook)\n")
 	u.asked("Status", "Status", "Status")
 
+	// A long one says nothing at its end.
+	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
+	time.AfterFunc(20*time.Second, func() { u.fake.change(waittest.Model("web/0=active")) })
+	u.types("wait-for", "web")
+	u.sees(0, "", "Waiting for web/0 (waiting)\n")
+
 	// A condition that holds already takes one read.
 	u.types("wait-for", "web")
 	u.sees(0, "", "")

@@ -86,6 +86,9 @@ func (p *Progress) Say(format string, args ...any) {
 	if p.tree != nil && text != p.text {
 		p.tree.begin(text, p.s.Now())
 	}
+	if p.s.afterInterrupt != "" {
+		p.follow()
+	}
 	p.text, p.count = text, ""
 	p.show()
 }
@@ -103,14 +106,16 @@ func (s *Session) AwaitQuickly() *Progress {
 	return s.startProgress(&Progress{quick: true, tree: &tree{}}, "")
 }
 
-// Await changes the text and the tree of Session.Await.
+// Await changes the tree of Session.Await and, unless that is "", the text.
 func (p *Progress) Await(text string, all []Awaited) {
 	if p == nil {
 		return
 	}
 	p.s.screen.Lock()
 	defer p.s.screen.Unlock()
-	p.text = display.Line(text)
+	if text != "" {
+		p.text = display.Line(text)
+	}
 	p.tree.update(all, p.s.Now())
 	p.follow()
 	p.show()
