@@ -55,8 +55,8 @@ release: ## build static binaries for Linux into dist/, with checksums
 				-ldflags "-s -w -buildid= -X juju/agent.commit=$(COMMIT) -X juju/agent.Version=$(VERSION)" \
 				-o $(DIST)/$$name/$$c ./cmd/$$c; \
 		done; \
-		tar -C $(DIST) --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=0755 -cf - $$name | \
-			gzip -9n >$(DIST)/$$name.tar.gz; \
+		tar -C $(DIST) --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=0755 -cf $(DIST)/$$name.tar $$name; \
+		gzip -9n $(DIST)/$$name.tar; \
 	done
 	@cd $(DIST) && sha256sum *.tar.gz >SHA256SUMS && cat SHA256SUMS
 
