@@ -82,10 +82,7 @@ func installs(t *testing.T, root, commit string) {
 	t.Helper()
 	prefix := t.TempDir()
 	runMake(t, root, nil, "install", commit, "PREFIX="+prefix)
-	cmd := exec.Command("juju", "version", "--all")
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(prefix, "bin"))
-	cmd.Path = filepath.Join(prefix, "bin", "juju")
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command(filepath.Join(prefix, "bin", "juju"), "version", "--all").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "\ngit-commit: 0123456789ab\n") {
 		t.Errorf("juju version --all: %v\n%s", err, out)
 	}
