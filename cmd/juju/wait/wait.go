@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait/query"
 	"juju/state/entity"
