@@ -81,8 +81,8 @@ func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	return modelstatus.Read(st.db)
 }
 
-// Backlog counts what in the model waits, or has failed: see modelstatus.Backlog.
-func (st *State) Backlog(context.Context) (entity.Backlog, error) { return modelstatus.Backlog(st.db) }
+// Backlog counts what in a model waits, or has failed: see modelstatus.Backlog.
+func Backlog(st *State) (entity.Backlog, error) { return modelstatus.Backlog(st.db) }
 
 // MatchStatus removes from a status what matches none of the patterns: see modelstatus.Match.
 func MatchStatus(s *entity.ModelStatus, patterns []string) error {

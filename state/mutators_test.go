@@ -66,9 +66,9 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
 	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
-	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync UUID User Users AwaitSingular
+	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
-		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchUnfinishedModels WatchUsers`,
+		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchToken WatchUnfinishedModels WatchUsers`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
 	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",
@@ -90,7 +90,7 @@ var readers = map[string]string{
 	"Transactions": "Barrier Token",
 	"Watches":      "Binaries Deployed End HostExposure Live Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Rollout Rollouts Status Summary Unit",
 	"Settings":     "Binaries Config Constraints Networks Sequences",
-	"State": `Agents Annotations Backlog Blocks Charms Cleaner CrossModel Done Dump Explain FindEntity Life Machine Machines MinUnits Name
+	"State": `Agents Annotations Blocks Charms Cleaner CrossModel Done Dump Explain FindEntity Life Machine Machines MinUnits Name
 		Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
 		StatusHistory Storage StorageStatus Tasks Transactions UUID Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Payloads Principal

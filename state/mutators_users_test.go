@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"context"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -42,6 +43,13 @@ func onTheController(user, level string, f func(*controller.Controller, context.
 func addUser(name, password string) func(*scene) error {
 	return func(s *scene) error {
 		_, err := s.ctrl.AddUser(s.ctx, controller.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
+		return err
+	}
+}
+
+func createToken(user string) func(*scene) error {
+	return func(s *scene) error {
+		_, _, err := s.ctrl.CreateToken(s.ctx, user, "t", s.stage.UUID, time.Hour)
 		return err
 	}
 }
@@ -107,6 +115,9 @@ var userMutators = []mutator{
 	}, func(s *scene) { s.ok(addCredential(s)) }),
 	onController("AddUser", "", addUser("frank", "")),
 	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
+	onController("CreateToken", "", createToken("bob")),
+	onController("RevokeToken", "", func(s *scene) error { return s.ctrl.RevokeToken(s.ctx, "bob", "t") },
+		func(s *scene) { s.ok(createToken("bob")(s)) }),
 	onController("DisableUser", "", user("bob", (*controller.Controller).DisableUser)),
 	onController("DisableUser", "a superuser", user("carol", (*controller.Controller).DisableUser)),
 	onController("EnableUser", "", user("dave", (*controller.Controller).EnableUser)),

@@ -7,6 +7,7 @@ import (
 	"juju/agent"
 	"juju/agent/controller/metrics"
 	"juju/agent/host/process"
+	"juju/state"
 	"juju/state/entity"
 )
 
@@ -49,7 +50,7 @@ func (c *running) reading(ctx context.Context) (metrics.Reading, error) {
 		}
 		m := metrics.Model{Name: row.Name, Present: agents[row.UUID].Present, FullDisks: agents[row.UUID].FullDisks,
 			Failing: len(c.failures.list(row.UUID))}
-		if m.Backlog, err = st.Backlog(ctx); err != nil {
+		if m.Backlog, err = state.Backlog(st); err != nil {
 			return r, err
 		}
 		r.Models = append(r.Models, m)

@@ -29,7 +29,7 @@ func BenchmarkScrape(b *testing.B) {
 			agents := presence.New(time.Now)
 			m := New("1", "", func(ctx context.Context) (Reading, error) {
 				r, _ := full(ctx)
-				backlog, err := st.Backlog(ctx)
+				backlog, err := state.Backlog(st)
 				r.Models = []Model{{Name: "default", Backlog: backlog, Present: agents.Counts()[st.UUID()].Present}}
 				return r, err
 			})
