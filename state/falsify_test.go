@@ -124,7 +124,13 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 		field, set = "nudged", true
 	}
 	was, had := lookup(doc, field)
-	to := func(v any, unset bool) txn.Op {
+	undone := field // what is unset again: with the document that $set made for it, if there was none
+	if first, _, nested := strings.Cut(field, "."); nested {
+		if _, is := lookup(doc, first); !is {
+			undone = first
+		}
+	}
+	to := func(field string, v any, unset bool) txn.Op {
 		return with(func(o *txn.Op) {
 			o.Update = bson.D{{"$set", bson.D{{field, v}}}}
 			if unset {
@@ -132,8 +138,8 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 			}
 		})
 	}
-	change(to(set, set == nil))
-	return func() { change(to(was, !had)) }
+	change(to(field, set, set == nil))
+	return func() { change(to(undone, was, !had)) }
 }
 
 // lookup returns the value of a field, whose name may lead into documents: "config.key".
