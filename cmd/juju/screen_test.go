@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,7 @@ import (
 // A screen is what a terminal shows of what is written to it. It knows the sequences that this program uses, and keeps what
 // scrolls off its top.
 type screen struct {
+	mu            sync.Mutex // tests read it while it is drawn
 	width, height int
 	lines         []string
 	top           int // the line at the top of the terminal
@@ -31,6 +33,8 @@ type screen struct {
 var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
 
 func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for rest := string(p); rest != ""; {
 		if m := sequence.FindStringSubmatch(rest); m != nil {
 			s.control(m[1], m[2])
@@ -99,6 +103,8 @@ func (s *screen) control(n, what string) {
 
 // String returns all lines.
 func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var b strings.Builder
 	for _, line := range s.lines {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
