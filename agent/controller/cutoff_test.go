@@ -154,10 +154,15 @@ func TestALeaderIsCutOffFromTheStore(t *testing.T) {
 
 	first.cut(true)
 	s.eventually("another leader", func() bool { who := leads(); return len(who) == 1 && who[0] != "0" })
-	st, err := s.nodes.up()[0].ctrl.Model(s.ctx, s.model)
-	s.ok(err)
-	m, err := st.AddMachine(s.ctx, state.AddMachineParams{})
-	s.ok(err)
+	var st *state.State
+	var m *state.Machine
+	s.eventually("a machine", func() bool { // a controller that is busy may restart too
+		var err error
+		if st, err = s.nodes.up()[0].ctrl.Model(s.ctx, s.model); err == nil {
+			m, err = st.AddMachine(s.ctx, state.AddMachineParams{})
+		}
+		return err == nil
+	})
 	s.eventually("an instance", func() bool {
 		now, err := st.Machine(s.ctx, m.ID())
 		s.ok(err)
