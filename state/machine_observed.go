@@ -150,7 +150,12 @@ func (u *Unit) addressing() (func(endpoint string, addresses []string) string, e
 	if err != nil {
 		return nil, err
 	}
-	doc, err := u.st.db.Networks()
+	return u.st.addressing(service)
+}
+
+// addressing is Unit.addressing for the units of a service.
+func (st *State) addressing(service modeldb.Service) (func(endpoint string, addresses []string) string, error) {
+	doc, err := st.db.Networks()
 	return func(endpoint string, addresses []string) string {
 		address, _ := networks.AddressFor(doc, service, endpoint, addresses)
 		return address

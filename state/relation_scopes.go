@@ -106,11 +106,11 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		return err
 	}
 	first := map[string]any{}
-	at, err := ru.unit.addressing()
+	service, err := ru.st.db.Service(ru.unit.doc.Service)
 	if err != nil {
 		return err
 	}
-	service, err := ru.st.db.Service(ru.unit.doc.Service)
+	at, err := ru.st.addressing(service)
 	if err != nil {
 		return err
 	}
