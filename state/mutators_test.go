@@ -66,9 +66,9 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
 	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
-	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
+	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
-		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchToken WatchUnfinishedModels WatchUsers`,
+		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
 	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",

@@ -54,6 +54,13 @@ func createToken(user string) func(*scene) error {
 	}
 }
 
+// login makes a log-in for bob, and returns its text.
+func login(s *scene) string {
+	text, _, err := s.ctrl.CreateLogin(s.ctx, "bob")
+	s.ok(err)
+	return text
+}
+
 func registers(s *scene) error { return s.ctrl.RegisterUser(s.ctx, "eve", s.stage.Key, "hers") }
 
 // deadModel adds a Dead model, with an archive shared with another model, an
@@ -118,6 +125,22 @@ var userMutators = []mutator{
 	onController("CreateToken", "", createToken("bob")),
 	onController("RevokeToken", "", func(s *scene) error { return s.ctrl.RevokeToken(s.ctx, "bob", "t") },
 		func(s *scene) { s.ok(createToken("bob")(s)) }),
+	onController("CreateLogin", "", func(s *scene) error {
+		_, _, err := s.ctrl.CreateLogin(s.ctx, "bob")
+		return err
+	}),
+	{name: "Controller.BeginSession", take: func(s *scene) func() error {
+		text := login(s)
+		return func() error {
+			_, _, err := s.ctrl.BeginSession(s.ctx, text)
+			return err
+		}
+	}},
+	{name: "Controller.EndSession", take: func(s *scene) func() error {
+		_, session, err := s.ctrl.BeginSession(s.ctx, login(s))
+		s.ok(err)
+		return func() error { return s.ctrl.EndSession(s.ctx, session.ID) }
+	}},
 	onController("DisableUser", "", user("bob", (*controller.Controller).DisableUser)),
 	onController("DisableUser", "a superuser", user("carol", (*controller.Controller).DisableUser)),
 	onController("EnableUser", "", user("dave", (*controller.Controller).EnableUser)),

@@ -41,6 +41,7 @@ var fields = map[string][]string{
 	schema.Collection: {"_id"},
 	modelUsersC:       {"model", "user"},
 	tokensC:           {"model", "user"},
+	sessionsC:         {"user"},
 	lease.Collection:  {"_id"},
 }
 
@@ -58,6 +59,7 @@ var pointers = []check.Pointer{
 	{modelUsersC, "its user", check.Named(usersC, "user"), "remove it"},
 	{tokensC, "its model", check.Named(modelsC, "model"), "remove it"},
 	{tokensC, "its user", check.Named(usersC, "user"), "remove it"},
+	{sessionsC, "its user", check.Named(usersC, "user"), "remove it"},
 }
 
 // rules check the controller's own database.

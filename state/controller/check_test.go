@@ -66,6 +66,9 @@ var damages = []damage{
 	{"tokens", "a token of a nonexistent user", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": "nobody#t", "model": w.other(), "user": "nobody", "hash": "x"})
 	}, "tokens nobody#t: its user does not exist: users nobody", false},
+	{"sessions", "a session of a nonexistent user", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "s", "user": "nobody", "hash": "x"})
+	}, "sessions s: its user does not exist: users nobody", false},
 	{"leases", "a lease of a nonexistent model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
 	}, "leases " + stray + "#mysql: model " + stray + " does not exist", false},

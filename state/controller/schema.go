@@ -27,8 +27,9 @@ const (
 	nodeUpgradesC = "controllerupgrades"
 	// "controller": the credential of the cloud that replaces the first; "#name": another one
 	cloudCredentialsC = "cloudcredentials"
-	tokensC           = "tokens" // "user#name": a token with which programs read a model
-	auditC            = "audit"  // capped: users' calls that changed something, in the order in which they ended
+	tokensC           = "tokens"   // "user#name": a token with which programs read a model
+	sessionsC         = "sessions" // a user's session in a browser, or the log-in for one
+	auditC            = "audit"    // capped: users' calls that changed something, in the order in which they ended
 )
 
 func controllerSchema(sizes state.Sizes) mongo.Schema {
@@ -44,6 +45,8 @@ func controllerSchema(sizes state.Sizes) mongo.Schema {
 			{Collection: tokensC, Fields: []string{"hash"}, Unique: true},
 			{Collection: tokensC, Fields: []string{"model"}},
 			{Collection: tokensC, Fields: []string{"user"}},
+			{Collection: sessionsC, Fields: []string{"hash"}, Unique: true},
+			{Collection: sessionsC, Fields: []string{"user"}},
 		},
 	}
 }

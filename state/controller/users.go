@@ -43,7 +43,8 @@ type userDoc struct {
 	Removed     bool      `bson:"removed"`
 	CreatedBy   string    `bson:"createdby"`
 	Created     time.Time `bson:"created"`
-	Tokens      int       `bson:"tokens,omitempty"` // grows with each access token that is created
+	Tokens      int       `bson:"tokens,omitempty"`   // grows with each access token that is created
+	Sessions    int       `bson:"sessions,omitempty"` // likewise, with each session and log-in
 }
 
 // userID returns the id of a user's document.
@@ -317,7 +318,7 @@ func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	// Remaining grants are meaningless without the user. If this is interrupted, calling RemoveUser again removes them,
 	// although it returns an error because the user is removed.
 	if err == nil || entity.IsNotFound(err) {
-		for _, collection := range []string{modelUsersC, tokensC} {
+		for _, collection := range []string{modelUsersC, tokensC, sessionsC} {
 			if dropErr := c.drop(ctx, collection, bson.D{{"user", userID(name)}}); err == nil {
 				err = dropErr
 			}
