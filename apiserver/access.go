@@ -9,6 +9,7 @@ import (
 
 	"juju/apiserver/facades"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -99,6 +100,9 @@ func (s *Server) unlessStray(ctx context.Context, model string, refused error) e
 }
 
 func (s *Server) authenticateUser(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+	if controller.IsSession(cred.password) {
+		return s.authenticateSession(ctx, model, cred)
+	}
 	user, known, err := s.controller.CheckKnownUser(ctx, cred.tag.ID, cred.password)
 	if err != nil {
 		return identity{}, nil, err
@@ -122,6 +126,24 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 	}
 	id, err := s.identify(ctx, entity.UserTag(user.Name), model)
 	if err == nil && (id.Roles == 0 || id.password != user.Stamp()) {
+		err = facades.Denied()
+	}
+	return id, st, err
+}
+
+// authenticateSession checks the session with which a command line of a page logs in for its user.
+func (s *Server) authenticateSession(ctx context.Context, model string, cred credential) (id identity, st *state.State, err error) {
+	session, err := s.controller.CheckSession(ctx, cred.password)
+	if errors.Is(err, entity.Unauthorized) || err == nil && !strings.EqualFold(session.User, cred.tag.ID) {
+		err = invalidLogin()
+	}
+	if err == nil && model != "" {
+		st, err = s.controller.Model(ctx, model)
+	}
+	if err != nil {
+		return identity{}, nil, err
+	}
+	if id, err = s.identify(ctx, entity.UserTag(session.User), model); err == nil && id.Roles == 0 {
 		err = facades.Denied()
 	}
 	return id, st, err

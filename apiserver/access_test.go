@@ -203,6 +203,7 @@ var mayCall = map[string]string{
 	"ModelManager.ModelStatus":                "admin",
 	"ModelManager.ModifyModelAccess":          "admin",
 	"Tokens.Create":                           "admin",
+	"Tokens.CreateLogin":                      "admin",
 	"Tokens.List":                             "admin",
 	"Tokens.Revoke":                           "admin",
 	"UserManager.AddUser":                     "admin",

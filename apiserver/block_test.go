@@ -197,6 +197,7 @@ var forUsers = map[string]string{
 	"ModelManager.ModelStatus":                "login -",
 	"ModelManager.ModifyModelAccess":          "login named",
 	"Tokens.Create":                           "read -",
+	"Tokens.CreateLogin":                      "login -",
 	"Tokens.List":                             "login -",
 	"Tokens.Revoke":                           "login -",
 	"UserManager.AddUser":                     "superuser change",

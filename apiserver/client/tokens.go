@@ -38,3 +38,11 @@ func tokenOwner(user string) *params.Tag {
 	tag := params.TagOf(entity.UserTag(user))
 	return &tag
 }
+
+// CreateLogin creates a log-in to the dashboard, which works once, and returns its text and until when it works. The
+// connection must be to the controller itself.
+func (c *Conn) CreateLogin(ctx context.Context) (text string, expires time.Time, err error) {
+	var result params.CreatedLogin
+	err = c.call(ctx, "Tokens", 1, "CreateLogin", nil, &result)
+	return result.Text, result.Expires, err
+}

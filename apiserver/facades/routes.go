@@ -184,6 +184,7 @@ func userRoutes() []Route {
 		{"ModelUpgrader", 1, "UpgradeModel", AtController, Reader, Named, nil, Do(modelUpgraderUpgradeModel)},
 		{"Status", 1, "WatchModel", AtController, Reader, Reads, nil, Watch(statusWatchModel)},
 		{"Tokens", 1, "List", AtController, Reader, Reads, nil, Do(tokensList)},
+		{"Tokens", 1, "CreateLogin", AtController, Reader, Free, nil, Do(tokensCreateLogin)},
 		{"Tokens", 1, "Revoke", AtController, Reader, Free, nil, Do(tokensRevoke)},
 		{"UserManager", 3, "AddUser", AtController, Admin, Changes, nil, Do(userManagerAddUser)},
 		{"UserManager", 3, "DisableUser", AtController, Admin, Changes, nil, Do(userManagerDisableUser)},

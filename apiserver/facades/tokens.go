@@ -37,3 +37,9 @@ func tokensRevoke(ctx context.Context, c *Caller, p params.TokenNames) (params.E
 	}
 	return outcomes(c, "Revoke", p.Names, func(name string) error { return c.Controller.RevokeToken(ctx, owner, name) }), nil
 }
+
+// tokensCreateLogin creates a log-in to the dashboard for the caller.
+func tokensCreateLogin(ctx context.Context, c *Caller, _ None) (params.CreatedLogin, error) {
+	text, expires, err := c.Controller.CreateLogin(ctx, c.Tag.ID)
+	return params.CreatedLogin{Text: text, Expires: expires}, err
+}

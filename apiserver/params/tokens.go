@@ -33,3 +33,9 @@ type TokenNames struct {
 	User  *Tag     `json:"user,omitempty"`
 	Names []string `json:"names"`
 }
+
+// A CreatedLogin is a log-in to the dashboard, which works once: the text is shown only now.
+type CreatedLogin struct {
+	Text    string    `json:"text"`
+	Expires time.Time `json:"expires"`
+}
