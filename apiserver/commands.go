@@ -33,18 +33,23 @@ func (s *Server) serveCommands(w http.ResponseWriter, r *http.Request) {
 		return // the upgrader has responded
 	}
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
-	c := &commander{Server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr, netConn: netConnOf(r.Context()), cancel: cancel}
+	c := &commander{commandRunner{Server: s, uuid: r.PathValue("uuid"), addr: ws.NetConn().RemoteAddr(), netConn: netConnOf(r.Context()), cancel: cancel}, ws}
 	s.active.Go(func() { c.serve(ctx) })
 }
 
 // A commander is a client that sends command lines.
 type commander struct {
+	commandRunner
+	ws *websocket.Conn
+}
+
+// A commandRunner runs command lines for a client.
+type commandRunner struct {
 	*Server
-	ws      *websocket.Conn
-	uuid    string
-	remote  string
+	uuid    string   // of the model
+	addr    net.Addr // of the client
 	netConn *limitedConn
-	cancel  context.CancelCauseFunc
+	cancel  context.CancelCauseFunc // ends them, when the user or the model ends
 }
 
 func (c *commander) serve(ctx context.Context) {
@@ -142,13 +147,13 @@ func (c *commander) print(line string) error {
 
 // answer executes a request. Its error ends the connection; that of the request is shown to the user.
 func (c *commander) answer(ctx context.Context, r params.CLICommands) error {
-	err := c.run(ctx, r)
+	err := c.run(ctx, r, c.print)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	status := params.CLIStatus{Done: true}
 	if err != nil {
-		status.Error = facades.WireError(r.User+"@"+c.remote+": commands", err)
+		status.Error = facades.WireError(r.User+"@"+c.addr.String()+": commands", err)
 		if err := c.print("ERROR " + status.Error.Message); err != nil { // the dashboard shows lines only
 			return err
 		}
@@ -156,8 +161,8 @@ func (c *commander) answer(ctx context.Context, r params.CLICommands) error {
 	return c.write(status)
 }
 
-// run logs in and runs the commands, one after the other.
-func (c *commander) run(ctx context.Context, r params.CLICommands) error {
+// run logs in and runs the commands, one after the other, and passes each line that they print to print.
+func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print func(string) error) error {
 	if len(c.config.CommandLine) == 0 {
 		return entity.Errorf(entity.NotSupported, "this controller runs no commands")
 	}
@@ -171,7 +176,7 @@ func (c *commander) run(ctx context.Context, r params.CLICommands) error {
 	id, model, err := c.authenticate(login, c.uuid, credential{entity.UserTag(r.User), r.Credentials, "", c.netConn})
 	stop()
 	if err != nil {
-		c.failed(c.netConn, c.remote, entity.Named(r.User)+" cannot run commands", err)
+		c.failed(c.netConn, c.addr.String(), entity.Named(r.User)+" cannot run commands", err)
 		return err
 	}
 	if err := c.steady(); err != nil {
@@ -206,8 +211,8 @@ func (c *commander) run(ctx context.Context, r params.CLICommands) error {
 			Addresses: addresses, CACert: ca, Model: models[i].Owner + "/" + models[i].Name, UUID: c.uuid,
 		}
 		bound := commandline.Bound{Time: c.limits.CommandTime, Output: c.limits.CommandOutput}
-		accept := func(conn net.Conn) error { return c.handed.hand(ctx, fromUser{conn, c.ws.NetConn().RemoteAddr()}) }
-		if err := commandline.Run(ctx, c.config.CommandLine, request, bound, accept, c.print); err != nil {
+		accept := func(conn net.Conn) error { return c.handed.hand(ctx, fromUser{conn, c.addr}) }
+		if err := commandline.Run(ctx, c.config.CommandLine, request, bound, accept, print); err != nil {
 			return entity.Errorf(entity.Invalid, "the command was stopped: %w", err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/apiserver/params"
+	"juju/state/budget"
 	"juju/state/entity"
 )
 
@@ -41,13 +42,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	defer done()
 	h := s.hold(v.model.UUID(), v.identity, end)
 	defer h.Close()
-	q.Keep = func(bytes int64) error {
-		if bytes < 0 {
-			h.Force(bytes)
-			return nil
-		}
-		return h.Grow(ctx, bytes)
-	}
+	q.Keep = keeping(ctx, h)
 	write := func(text []byte) error {
 		if err := ws.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)); err != nil {
 			return err
@@ -78,6 +73,17 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	}
 	_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
 	return nil
+}
+
+// keeping returns the Keep of a query, which reserves memory.
+func keeping(ctx context.Context, h *budget.Hold) func(bytes int64) error {
+	return func(bytes int64) error {
+		if bytes < 0 {
+			h.Force(bytes)
+			return nil
+		}
+		return h.Grow(ctx, bytes)
+	}
 }
 
 // followLog follows a model's log: the part that this controller has, for another controller, and all parts for a user.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"juju/apiserver/dashboard"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/doc/openapi"
@@ -63,6 +64,8 @@ func (s *Server) otherPaths() map[string]http.HandlerFunc {
 		"GET " + healthPath:                      s.serveHealth,
 		"GET " + readinessPath:                   s.serveReadiness,
 		"GET " + metricsPath:                     s.serveMetrics,
+		"GET " + dashboard.Path:                  s.serveDashboard,
+		"POST " + dashboard.Path:                 s.serveDashboard,
 	}
 }
 

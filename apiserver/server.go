@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
 
+	"juju/apiserver/dashboard"
 	"juju/apiserver/deltas"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
@@ -76,6 +77,7 @@ type Server struct {
 	budget          *budget.Budget
 	answers         answers
 	readiness       readiness
+	mirrors         dashboard.Mirrors
 
 	stopping sync.RWMutex // held for writing once, to reject new requests
 	stopped  bool
@@ -175,6 +177,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.stopped = true
 	s.stopping.Unlock()
 	s.active.Wait()
+	s.mirrors.Close()
 	s.failures.flush()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("cannot serve the API: %w", err)

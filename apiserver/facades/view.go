@@ -53,3 +53,12 @@ func (v View) Follow(ctx context.Context, revision string) (<-chan deltas.Take, 
 	}
 	return v.caller.Deltas.Resume(ctx, v.caller.Model, model, revision)
 }
+
+// Watch is deltas.Feeds.Watch for the model.
+func (v View) Watch(ctx context.Context) (<-chan deltas.Take, error) {
+	model, err := v.caller.deltaModel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.caller.Deltas.Watch(ctx, v.caller.Model, model)
+}
