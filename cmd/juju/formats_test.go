@@ -153,7 +153,7 @@ func TestCommandsWithoutFormat(t *testing.T) {
 			"change-user-password default-credential default-region destroy-environment disable-user enable-destroy-controller " +
 			"enable-ha enable-user grant login logout migrate-store register remove-cloud remove-credential remove-user " +
 			"restore-backup revoke revoke-token set-credential unregister update-cloud update-credential upgrade-controller upgrade-machine upgrade-model",
-		"prints a secret, which is for one person":       "add-user create-token",
+		"prints a secret, which is for one person":       "add-user create-token dashboard",
 		"prints what another program or file has":        "debug-hooks scp ssh ssh-keys",
 		"prints text for people or for a shell":          "completion documentation help help-tool",
 		"writes a file, and its summary is for people":   "create-backup",

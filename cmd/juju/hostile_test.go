@@ -189,6 +189,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"whoami":              {"whoami"},
 		"tokens":              {"tokens", "tokens --format yaml", "tokens --format json"},
 		"create-token":        {"create-token ci"},
+		"dashboard":           {"dashboard"},
 		"revoke-token":        {"revoke-token ci"},
 		"show-controller":     {"show-controller", "show-controller --format json"},
 		"audit-log":           {"audit-log", "audit-log --format json"},

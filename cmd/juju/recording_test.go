@@ -120,6 +120,8 @@ var varying = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
+	{regexp.MustCompile(`127(\.\d+){3}:\d+/dashboard/login#\S+`), "LOGIN"},
+	{regexp.MustCompile(`until \d\d:\d\d:\d\d`), "until TIME"},
 	{regexp.MustCompile(`127(\.\d+){3}`), "ADDRESS"},
 	{regexp.MustCompile(`\blocal-(\d+)-[0-9a-f]+`), "local-$1-ID"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\dZ`), "TIME"},

@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
@@ -29,6 +34,43 @@ func (f *fakeController) Tokens(_ context.Context, user string) ([]entity.Access
 func (f *fakeController) RevokeToken(_ context.Context, user, name string) error {
 	f.calls = append(f.calls, fmt.Sprintf("RevokeToken %q %q", user, name))
 	return f.err
+}
+
+func (f *fakeController) CreateLogin(context.Context) (string, time.Time, error) {
+	f.calls = append(f.calls, "CreateLogin")
+	return "jujulogin_x", someTime, f.err
+}
+
+// The log-in is for one person: the browser's arguments, which other users of the host can read, don't have it.
+func TestDashboardCommand(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.note(func(c *store.Contents) {
+		c.Controllers["prod"].Addresses = []string{"192.0.2.1:17070", "192.0.2.2:17070"}
+	})
+	u.types("dashboard")
+	u.sees(0, "https://192.0.2.1:17070/dashboard/login#jujulogin_x\n",
+		"The dashboard of controller \"prod\". This address logs you in once, until "+someTime.Local().Format(time.TimeOnly)+":\n")
+	var argv []string
+	u.session.Exec = func(r cli.Replacement) error {
+		argv = r.Argv
+		return nil
+	}
+	u.types("dashboard", "--browser")
+	u.sees(0, "", "")
+	if len(argv) != 2 || argv[0] != "xdg-open" {
+		t.Fatalf("it runs %q", argv)
+	}
+	page, err := os.ReadFile(argv[1])
+	if want := `url=https://192.0.2.1:17070/dashboard/login#jujulogin_x"`; err != nil || !strings.Contains(string(page), want) {
+		t.Errorf("the page is %s, %v", page, err)
+	}
+	if info, err := os.Stat(argv[1]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+	u.session.Exec = func(cli.Replacement) error { return errors.New("not found") }
+	u.types("dashboard", "--browser")
+	u.sees(1, "", "ERROR cannot open the browser: not found\njuju dashboard prints the address, to be opened in any browser\n")
 }
 
 func TestTokens(t *testing.T) {

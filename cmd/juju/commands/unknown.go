@@ -27,9 +27,8 @@ const (
 	noHub        = "There is no charm store: juju deploy takes a directory or a file."
 	noMetrics    = "What charms measure is not recorded. Have an action print it, juju run, or the workload serve it to your monitoring."
 	noTerms      = "Terms, plans and budgets belong to Canonical's charm store, and there is none: juju deploy asks for nothing to agree to."
-	noDashboard  = "The controller serves no web page. Juju's dashboard works with it where you serve it: its addresses are in\n" +
-		"juju show-controller."
-	noImages = "The cloud keeps the images: on lxd, lxc image list shows them, and lxc image delete removes them."
+	noDashboard  = "The dashboard comes with the controller: juju dashboard prints its address."
+	noImages     = "The cloud keeps the images: on lxd, lxc image list shows them, and lxc image delete removes them."
 )
 
 // absent lists the commands that Juju users know and this program lacks.
@@ -66,7 +65,7 @@ var absent = []absence{
 	{names: "metrics collect-metrics set-meter-status", why: noMetrics},
 	{names: "sla budget budgets list-budgets create-budget set-budget show-budget allocate wallets list-wallets create-wallet " +
 		"set-wallet show-wallet plans list-plans set-plan agree agreements list-agreements", why: noTerms},
-	{names: "dashboard gui upgrade-gui upgrade-dashboard", why: noDashboard},
+	{names: "upgrade-gui upgrade-dashboard", why: noDashboard},
 	{names: "juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
 	{names: "default-base default-series", use: "juju model-config default-series"},
 	{names: "info find download charm publish", why: noHub},
