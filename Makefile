@@ -105,7 +105,7 @@ stress: ## run the tests that have changed since BASE twenty times beside two bu
 	$(GO) run ./doc/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
 
 VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
-	verify-dashboard verify-mongosh verify-lxd
+	verify-dashboard verify-pages verify-mongosh verify-lxd
 VERIFIED  = JUJU_VERIFY=1 $(RUN) -part $@
 FULL     := $(FLAGS) -timeout 60m
 STORIES  := TestSystem|TestLanding|TestControllersFall
@@ -157,6 +157,19 @@ verify-dashboard: ## use Juju's dashboard in Chromium: DASHBOARD=DIR, a build of
 	timeout 300 npm install --silent --no-audit --no-fund --prefix "$$dir" playwright-core@1.65 && \
 	DASHBOARD="$(abspath $(DASHBOARD))" PICTURES="$(abspath $(PICTURES))" PLAYWRIGHT="$$dir" \
 		$(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestDashboard$$'
+
+# The libraries of the pages are those that package-lock.json names.
+PAGES := apiserver/dashboard
+verify-pages: build charms ## use the dashboard of a controller in Chromium, with axe-core, which npm downloads; PICTURES=DIR, pictures of its pages
+	@command -v chromium >/dev/null && command -v npm >/dev/null || { echo "make verify-pages: skipped: there is no chromium, or no npm"; exit 0; }; \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp $(PAGES)/package.json $(PAGES)/package-lock.json "$$dir" && \
+	timeout 300 npm ci --silent --no-audit --no-fund --prefix "$$dir" && \
+	LIBRARIES="$$dir/node_modules" BIN="$(CURDIR)/bin" PICTURES="$(abspath $(PICTURES))" \
+		$(VERIFIED) -packages ./$(PAGES) -- $(FULL) -count=1 -run 'Browser$$|DashboardOfAController|Libraries'
+
+vendored: ## copy the libraries of the dashboard's pages from npm, as package-lock.json names them
+	cd $(PAGES) && npm ci --omit dev && cp node_modules/d3/dist/d3.min.js node_modules/idiomorph/dist/idiomorph.min.js static/vendor && \
+	for one in d3 idiomorph; do cp node_modules/$$one/LICENSE static/vendor/$$one.LICENSE; done && rm -r node_modules
 
 # The version is the one whose output the test knows. It stays in .tmp, because it is large.
 MONGOSH_VERSION := 2.12.0

@@ -85,7 +85,9 @@ up() {
 		    juju help
 		It runs until you end it:
 		    make demo-down
+
 	END
+	"$juju" dashboard
 }
 
 # isKnown: whether there is a (partial) demo to take down.
