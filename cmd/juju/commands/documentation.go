@@ -66,18 +66,12 @@ often followed by a hint about what to do next. Standard output has only results
 | ` + "`NO_COLOR`" + ` | if set, output has no colors |
 `)
 	for _, group := range root.Groups() {
-		fmt.Fprintf(&b, "\n%s ", group.Title)
-		first := true
+		fmt.Fprintf(&b, "\n%s\n\n", group.Title)
 		for _, cmd := range root.Commands() {
 			if cmd.GroupID == group.ID {
-				if !first {
-					b.WriteString(", ")
-				}
-				first = false
-				fmt.Fprintf(&b, "[%s](#%s)", cmd.Name(), cmd.Name())
+				fmt.Fprintf(&b, "- [%s](#%s): %s\n", cmd.Name(), cmd.Name(), cmd.Short)
 			}
 		}
-		b.WriteString("\n")
 	}
 	b.WriteString("\nFlags of all commands:\n\n")
 	flags(&b, root.PersistentFlags())
@@ -89,7 +83,7 @@ often followed by a hint about what to do next. Standard output has only results
 		if len(cmd.Aliases) > 0 {
 			fmt.Fprintf(&b, "\nAlso known as: `%s`.\n", strings.Join(cmd.Aliases, "`, `"))
 		}
-		fmt.Fprintf(&b, "\n%s\n", cmd.Long)
+		fmt.Fprintf(&b, "\n%s\n", marked(cmd.Long))
 		if cmd.LocalNonPersistentFlags().HasAvailableFlags() {
 			b.WriteString("\n")
 			flags(&b, cmd.LocalNonPersistentFlags())
@@ -107,6 +101,17 @@ often followed by a hint about what to do next. Standard output has only results
 		}
 	}
 	return b.String()
+}
+
+// marked returns a text of the help in Markdown: a paragraph with lines that are indented, or with < or >, is shown as it is.
+func marked(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, " ") || strings.Contains(p, "\n ") || strings.ContainsAny(p, "<>") {
+			paragraphs[i] = "    " + strings.ReplaceAll(p, "\n", "\n    ")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // related returns the commands that the help of a command refers to under "See also".
