@@ -189,6 +189,23 @@ func testWaitShowsATree(t *testing.T, width int) {
 	}
 }
 
+// A service that was awaited by itself is not removed when it is done.
+func TestWaitShowsTheServiceToTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		s := u.onScreen(80, 24)
+		goes, done := waittest.Model("web/0=active"), waittest.Model("web/0=active")
+		goes.Services[0].Rollout = &entity.Rollout{Former: "local:jammy/web-0", Batch: 1}
+		u.fake.statuses = []*entity.ModelStatus{goes}
+		time.AfterFunc(time.Second+offTick, func() { u.fake.change(done) })
+		u.types("wait-for", "web")
+		if shown := s.String(); u.code != 0 || !strings.Contains(shown, "✓ web/0 active\n") || !strings.Contains(shown, "✓ web active (1s)\n") {
+			t.Errorf("exit code %d, shows\n%s", u.code, shown)
+		}
+	})
+}
+
 // Where there are more units than lines, those that are awaited are shown.
 func TestWaitForMoreThanFits(t *testing.T) {
 	t.Parallel()

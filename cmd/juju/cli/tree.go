@@ -14,6 +14,7 @@ type Awaited struct {
 	Name string // stays whole, however narrow the terminal is
 	Text string // what it does now
 	Done bool
+	Late bool // shown only if it was shown before
 }
 
 // A tree grows while a command waits: below each thing that is awaited are the steps that it has taken, as far as they
@@ -61,6 +62,9 @@ func (t *tree) update(all []Awaited, now time.Time) {
 		name, text := display.Line(a.Name), display.Line(a.Text)
 		i := slices.IndexFunc(t.nodes, func(n *node) bool { return n.name == name })
 		if i < 0 {
+			if a.Late {
+				continue
+			}
 			i = len(t.nodes)
 			t.nodes = append(t.nodes, &node{name: name, began: now})
 		}

@@ -27,15 +27,11 @@ func (p *pending) add(t Entity, done bool) {
 	p.all = append(p.all, cli.Awaited{Name: t.label(), Text: t.shown(done), Done: done})
 }
 
-// addService adds a service. Where its units are shown, it is shown only while it alone is awaited.
+// addService adds a service. Where its units are shown, it is shown only once it alone was awaited.
 func (p *pending) addService(t Entity, done bool) {
-	if busy, units := p.busy[t.Name]; units && (busy || done) && t.Rollout == nil {
-		if !done {
-			p.left = append(p.left, t.Name+" ("+t.now()+")")
-		}
-		return
-	}
+	busy, units := p.busy[t.Name]
 	p.add(t, done)
+	p.all[len(p.all)-1].Late = units && (busy || done) && t.Rollout == nil
 }
 
 // end returns it with its text.
