@@ -124,8 +124,9 @@ var varying = []struct {
 	{regexp.MustCompile(`until \d\d:\d\d:\d\d`), "until TIME"},
 	{regexp.MustCompile(`127(\.\d+){3}`), "ADDRESS"},
 	{regexp.MustCompile(`\blocal-(\d+)-[0-9a-f]+`), "local-$1-ID"},
-	{regexp.MustCompile(`\b\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\dZ?`), "TIME"},
 	{regexp.MustCompile(`\(\d+s\)`), ""},
+	{regexp.MustCompile(`\bfor (\d+[dhms])+`), "for TIME"},
 	{regexp.MustCompile(`\blocal:\w+/`), "local:SERIES/"},
 	{regexp.MustCompile(`\b\w+@[\d.]+`), "BASE"},
 }

@@ -51,6 +51,7 @@ import (
 //	filled FILE              waits until something is in the file
 //	record FILE LINE COMMAND... runs the command on a terminal, and adds it to a recording as if LINE were typed
 //	recorded FILE KEPT       the recording shows what the one that is kept shows
+//	follow PAGE [HEADING]    does what the page says, or its part below the heading, and compares what it shows
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
 // and in system scripts the conditions [namespaces] (a user can create a namespace) and [soak] (JUJU_SOAK is set) and
@@ -312,6 +313,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"terminal":     scriptTerminal,
 	"view":         scriptView,
 	"record":       scriptRecord,
+	"follow":       scriptFollow,
 	"recorded":     scriptRecorded,
 }
 

@@ -9,15 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// A block is a fenced block in hacking.md: a complete file, a diff, or commands.
-type block struct {
-	line int
-	kind string // go, txt, diff or sh
-	path string // of a file or diff
-	text string
-}
+	"juju/doc/fenced"
+)
 
 // TestWalkThrough makes the changes of hacking.md in a copy of the tree and runs its commands, as a reader
 // would. In short mode it only makes the changes.
@@ -26,7 +20,7 @@ func TestWalkThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks, err := fencedBlocks(string(text))
+	blocks, err := fenced.Blocks(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +28,7 @@ func TestWalkThrough(t *testing.T) {
 	copyTree(t, root)
 	files, commands := 0, 0
 	for _, b := range blocks {
-		if b.kind == "sh" {
+		if b.Kind == "sh" {
 			commands++
 			if !testing.Short() {
 				runLines(t, root, b)
@@ -42,8 +36,8 @@ func TestWalkThrough(t *testing.T) {
 			continue
 		}
 		files++
-		if err := b.apply(root); err != nil {
-			t.Fatalf("hacking.md:%d: %v", b.line, err)
+		if err := apply(root, b); err != nil {
+			t.Fatalf("hacking.md:%d: %v", b.Line, err)
 		}
 	}
 	if files == 0 || commands == 0 {
@@ -51,44 +45,21 @@ func TestWalkThrough(t *testing.T) {
 	}
 }
 
-// fencedBlocks returns the blocks between ``` lines. The first line of each names its kind and, except for
-// commands, the path of the file.
-func fencedBlocks(text string) (all []block, err error) {
-	var open *block
-	for i, line := range strings.SplitAfter(text, "\n") {
-		info, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
-		switch {
-		case !fence && open != nil:
-			open.text += line
-		case fence && open != nil:
-			all = append(all, *open)
-			open = nil
-		case fence:
-			open = &block{line: i + 1}
-			open.kind, open.path, _ = strings.Cut(info, " ")
-			if (open.kind == "sh") != (open.path == "") {
-				return nil, fmt.Errorf("hacking.md:%d: a block of %q for file %q", i+1, open.kind, open.path)
-			}
-		}
-	}
-	return all, nil
-}
-
 // apply writes the block's file below root, or applies the diff to it.
-func (b block) apply(root string) error {
-	path := filepath.Join(root, b.path)
-	if b.kind != "diff" {
+func apply(root string, b fenced.Block) error {
+	path := filepath.Join(root, b.Path)
+	if b.Kind != "diff" {
 		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("%s already exists", b.path)
+			return fmt.Errorf("%s already exists", b.Path)
 		}
-		return os.WriteFile(path, []byte(b.text), 0o666)
+		return os.WriteFile(path, []byte(b.Text), 0o666)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	var before, after strings.Builder
-	for line := range strings.Lines(b.text) {
+	for line := range strings.Lines(b.Text) {
 		mark, rest := line[0], line[1:]
 		if _, partial, ok := strings.Cut(rest, "\t…"); ok {
 			rest = partial // only the end of the line is shown
@@ -108,7 +79,7 @@ func (b block) apply(root string) error {
 	// If only the beginning of the last line is shown, it ends with "…".
 	from, to := strings.TrimSuffix(before.String(), "…\n"), strings.TrimSuffix(after.String(), "…\n")
 	if n := strings.Count(string(text), from); n != 1 {
-		return fmt.Errorf("%s contains %d times what the diff changes, want once", b.path, n)
+		return fmt.Errorf("%s contains %d times what the diff changes, want once", b.Path, n)
 	}
 	return os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o666)
 }
@@ -147,16 +118,16 @@ func copyTree(t *testing.T, to string) {
 }
 
 // runLines runs a block's commands in dir. A go test that matches no test is an error.
-func runLines(t *testing.T, dir string, b block) {
+func runLines(t *testing.T, dir string, b fenced.Block) {
 	t.Helper()
-	for line := range strings.Lines(b.text) {
+	for line := range strings.Lines(b.Text) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir = dir
 		// These are the Makefile's flags, so the copy shares the build cache; vet has its own target.
 		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -vet=off", "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(out), "no tests to run") {
-			t.Fatalf("hacking.md:%d: %s%v\n%s", b.line, line, err, out)
+			t.Fatalf("hacking.md:%d: %s%v\n%s", b.Line, line, err, out)
 		}
 	}
 }
