@@ -2,13 +2,13 @@ package journaltest
 
 import (
 	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"juju/doc/generated"
 	"juju/doc/verify"
 )
 
@@ -17,29 +17,11 @@ var update = flag.Bool("update", false, "write the guarantees into doc/charms.md
 // The guide for charm authors lists the guarantees.
 func TestGuide(t *testing.T) {
 	verify.Smoke(t)
-	const path, begin, end = "../../doc/charms.md", "<!-- generated: guarantees -->\n", "<!-- end -->"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	table := "| guarantee | name in the tests |\n|---|---|\n"
 	for _, g := range Guarantees {
 		table += "| " + g.Text + " | " + g.Name + " |\n"
 	}
-	head, rest, ok := strings.Cut(string(text), begin)
-	_, tail, ends := strings.Cut(rest, end)
-	if !ok || !ends {
-		t.Fatalf("%s has no section for the guarantees", path)
-	}
-	want := head + begin + "\n" + table + "\n" + end + tail
-	if want == string(text) {
-		return
-	}
-	if !*update {
-		t.Errorf("%s is out of date; to regenerate it: go test ./charm/journaltest -run %s -update", path, t.Name())
-	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	generated.Part(t, "../../doc/charms.md", "guarantees", table, *update)
 }
 
 func journals(t *testing.T, file string) []txtar.File {
