@@ -1,13 +1,49 @@
 package commands
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/doc/generated"
+	"juju/doc/verify"
 )
+
+var update = flag.Bool("update", false, "write the tables of absent commands and flags into doc/coming-from-juju.md")
+
+// The page for users of Juju lists all absent commands and flags.
+func TestComingFromJuju(t *testing.T) {
+	verify.Smoke(t)
+	t.Parallel()
+	code := func(words string, before string) string {
+		names := strings.Fields(words)
+		for i, name := range names {
+			names[i] = "`" + before + name + "`"
+		}
+		return strings.Join(names, ", ")
+	}
+	cell := func(text string) string { return strings.NewReplacer("\n", " ", "|", `\|`).Replace(text) }
+	table := "| command | instead |\n|---|---|\n"
+	for _, a := range absent {
+		table += fmt.Sprintf("| %s | %s |\n", code(a.names, ""), cell(cmp.Or(a.use, a.why)))
+	}
+	const page = "../../../doc/coming-from-juju.md"
+	generated.Part(t, page, "commands", table, *update)
+	table = "| flag | of | why, or what to do instead |\n|---|---|---|\n"
+	for _, a := range absentFlags {
+		of := code(a.commands, "")
+		if of == "" {
+			of = "any"
+		}
+		table += fmt.Sprintf("| %s | %s | %s |\n", code(a.names, "--"), of, cell(a.why))
+	}
+	generated.Part(t, page, "flags", table, *update)
+}
 
 // What is said of an absent flag is so: the flag is absent, and the one to use is there.
 func TestAbsentFlags(t *testing.T) {
