@@ -151,7 +151,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 	for status, want := range map[string][]string{
 		"Stopped": {"its container juju-1-2222-controller is stopped", "lxc start juju-1-2222-controller"},
 		"Running": {"lxc list"},
-		"":        {"LXD no longer has container juju-1-2222-controller", "doc/lost-controller.md", "destroy-environment prod"},
+		"":        {"LXD no longer has container juju-1-2222-controller", "doc/howto/recover-a-controller.md", "destroy-environment prod"},
 	} {
 		said.Store(status)
 		err := clouds.ControllerOf(st, "prod", &store.Controller{Cloud: "lxd"}).Unreachable(errors.New("no answer"))
@@ -165,7 +165,7 @@ func TestTheContainerOfAControllerIsGone(t *testing.T) {
 			t.Errorf("%q, although it is there: %s", status, text)
 		}
 	}
-	if _, err := os.Stat("../../doc/lost-controller.md"); err != nil {
+	if _, err := os.Stat("../../doc/howto/recover-a-controller.md"); err != nil {
 		t.Error(err)
 	}
 }
@@ -227,7 +227,7 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 func TestTheDirectoryOfAControllerIsGone(t *testing.T) {
 	t.Parallel()
 	err := clouds.Of("local").Controller(clouds.At{Dir: t.TempDir(), Name: "l"}).Unreachable(errors.New("no answer"))
-	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are lost") || !strings.Contains(text, "doc/lost-controller.md") {
+	if text := err.Error() + entity.Hint(err); !strings.Contains(text, "are lost") || !strings.Contains(text, "doc/howto/recover-a-controller.md") {
 		t.Error(text)
 	}
 }

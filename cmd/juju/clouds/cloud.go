@@ -182,7 +182,7 @@ func HomeOf(st *store.Store, contents *store.Contents, name string) (cloud strin
 }
 
 // lostController is the page about recovering from a lost controller.
-const lostController = "doc/lost-controller.md"
+const lostController = "doc/howto/recover-a-controller.md"
 
 // lost adds to the error of a controller whose database is lost what remains.
 func lost(why error, name, what string) error {
