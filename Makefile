@@ -27,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify docs bench lxd-down \
+.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify docs site bench lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
 	verify-mongosh verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
@@ -208,9 +208,14 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./hooks/hooktools -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./apiserver -run '^(TestSecurityPage|TestAPIPage)$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
+	$(GO) test -vet=off -count=1 ./charm -run '^TestComingFromJuju$$' -update
+	$(GO) test -vet=off -count=1 ./cmd/juju/commands -run '^TestComingFromJuju$$' -update
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./agent/controller/metrics -run '^TestMetricsPage$$' -update
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
+
+site: ## write the documents as web pages into bin/site, to be read without a server
+	@$(GO) run ./doc/site -out $(BIN)/site
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -20,9 +20,13 @@ func TestBlocksCanBePasted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	howto, err := filepath.Glob("howto/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages = slices.DeleteFunc(pages, func(page string) bool { return page == "cli.md" })
 	seen := 0
-	for _, page := range append(pages, "../README.md", "examples/demo.sh") {
+	for _, page := range append(append(pages, howto...), "../README.md", "examples/demo.sh") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
