@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -88,6 +89,23 @@ func runOnTerminal(ts *testscript.TestScript, commands string) (string, error) {
 		err = errors.Join(err, fmt.Errorf("unknown sequences %q", s.unknown))
 	}
 	return s.String(), err
+}
+
+// What a page shows is compared by its words, without what differs from run to run; only … stands for more.
+func TestMatchesShown(t *testing.T) {
+	t.Parallel()
+	const text = "Model  Timestamp\nx  11:45:05Z\n\nweb/0*  at 127.1.2.3:80\nunit web/0 is alive, for 1m3s (2s)\n"
+	for page, want := range map[string]bool{
+		text: true,
+		"Model  Timestamp\nx  08:00:00Z\nweb/0* at 127.9.9.9:80\nunit web/0 is alive, for 9s\n": true,
+		"…\nweb/0* at 127.9.9.9:80\n…\n":                                                        true, "Model Timestamp\n…\nunit web/0 is alive, for 1s\n": true, "…\n": true,
+		"web/0* at 127.9.9.9:80\n…\n": false, "…\nweb/0* at 127.9.9.9:80\n": false, "": false,
+		"…\nweb/0* at 127.9.9.9:81\n…\n": false, "…\nunit web/0 is alive, for 9s\n…\nModel Timestamp\n…\n": false,
+	} {
+		if got := matchesShown(page, text); got != want {
+			t.Errorf("%q: %v, want %v", page, got, want)
+		}
+	}
 }
 
 // matchesShown reports whether a page shows a text, in which a line … is for any number of words.
