@@ -142,6 +142,9 @@ func (d *Database) Reading(collection string, f func(*mgo.Collection) error) err
 // Tail returns the source of the database's changes, for a tailer. The tailer must stop before the database is closed.
 func (d *Database) Tail() watcher.Source {
 	source := watcher.Source{DB: d.session.Copy().DB(d.name), Ignored: assertedF, Delivered: d.meter.Delivered}
+	if d.traced != nil {
+		source.Span = d.traced.of
+	}
 	if !d.store.transactions {
 		source.Log = LogC
 	}

@@ -23,6 +23,8 @@ type Options struct {
 	Hooks func(database string) Hooks
 	// Meter is told what the store does; nil for none.
 	Meter Meter
+	// Traces has watchers learn the spans of the transactions whose changes they see.
+	Traces bool
 }
 
 // Hooks intercept a database's transactions between building and running them, in tests of concurrent changes.

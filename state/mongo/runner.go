@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // ErrNothing is returned by a builder if there is nothing to do.
@@ -38,6 +40,7 @@ type Runner struct {
 	// mayCommit is asked before a transaction of the server is committed.
 	mayCommit func() error
 	meter     Meter
+	traced    *traced // nil if watchers don't learn the spans of transactions
 	slots     *slotQueue
 	locks     *docLocks
 	gate      gate // for all uses of the connections
@@ -61,6 +64,9 @@ func newRunner(s *Store, name string) *Runner {
 	}
 	if s.transactions {
 		r.slots.server = newServerSession
+		if s.options.Traces {
+			r.traced = &traced{}
+		}
 	}
 	return r
 }
@@ -133,7 +139,8 @@ type trial struct {
 // try attempts a transaction, and reports whether it was applied.
 func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
 	t := &trial{Runner: r, Tries: r.Tries()}
-	defer func() { r.meter.Transaction(outcomeOf(ctx, applied, err), t.tries) }()
+	ctx, span := tracing.Start(ctx, "transaction")
+	defer func() { r.ended(span, outcomeOf(ctx, applied, err), t.tries, err) }()
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -164,6 +171,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			if err := fence.check(r); err != nil {
 				return false, err
 			}
+			span.AddEvent("aborted")
 			if t.keeps() {
 				continue
 			}
@@ -175,6 +183,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 				return false, derr
 			}
 		case errors.Is(err, errConflicted):
+			span.AddEvent("conflicted")
 		case errors.Is(err, entity.StoreAway):
 			return false, err
 		case passing(err):
@@ -267,6 +276,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	}
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
+	s.span = trace.SpanContextFromContext(ctx)
 	if err := r.outage.refuses(); err != nil {
 		return err // earlier callers ran into the outage
 	}

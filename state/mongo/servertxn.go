@@ -165,6 +165,7 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 		r.abort(s)
 		return err
 	}
+	r.traced.note(s)
 	return r.commit(s)
 }
 

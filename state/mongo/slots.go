@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
 	mgo "gopkg.in/mgo.v2"
 )
 
@@ -17,8 +18,9 @@ const (
 
 // A slot is the right to run one transaction, and a connection for it.
 type slot struct {
-	session *mgo.Session   // nil while the slot is not in use for long
-	server  *serverSession // nil if the server has no transactions
+	session *mgo.Session      // nil while the slot is not in use for long
+	server  *serverSession    // nil if the server has no transactions
+	span    trace.SpanContext // of the transaction that it runs
 }
 
 // A slotQueue hands out slots in order, and makes them when they are needed. The most recently used slot is handed out

@@ -6,7 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // A Change says that a document was inserted, updated or removed.
@@ -67,10 +70,12 @@ func (h *Hub) Copies() *Copies { return h.copies }
 type Subscription struct {
 	hub     *Hub
 	wake    chan struct{}
-	topics  map[Topic]bool  // guarded by hub.mu
-	pending map[Change]bool // guarded by hub.mu
-	reset   bool            // guarded by hub.mu
-	done    chan struct{}   // closed with the hub
+	topics  map[Topic]bool      // guarded by hub.mu
+	pending map[Change]bool     // guarded by hub.mu
+	reset   bool                // guarded by hub.mu
+	spans   []trace.SpanContext // of the pending changes; guarded by hub.mu
+	causes  *tracing.Causes     // gets them when the changes are taken; nil for none
+	done    chan struct{}       // closed with the hub
 }
 
 // Subscribe starts collecting changes to the topics. The caller must Close the subscription.
@@ -88,6 +93,17 @@ func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	}
 	h.mu.Unlock()
 	h.tell()
+	return s
+}
+
+// subscribe is Subscribe for a watch that begins in ctx.
+func (h *Hub) subscribe(ctx context.Context, topics ...Topic) *Subscription {
+	s := h.Subscribe(topics...)
+	if causes := tracing.CausesOf(ctx); causes != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		s.causes = causes
+	}
 	return s
 }
 
@@ -149,7 +165,7 @@ func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
 // Take returns the changes since the last call. If reset is true, anything may have changed, and changes is
-// empty.
+// empty. The spans of the changes go to where the context of the watch collects them.
 func (s *Subscription) Take() (changes []Change, reset bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -161,7 +177,8 @@ func (s *Subscription) Take() (changes []Change, reset bool) {
 			changes = append(changes, c)
 		}
 	}
-	s.reset = false
+	s.causes.Add(s.spans...)
+	s.reset, s.spans = false, nil
 	clear(s.pending)
 	return changes, reset
 }
@@ -203,7 +220,10 @@ func (s *Subscription) signal() {
 }
 
 // Publish passes changes to their subscribers. It never blocks.
-func (h *Hub) Publish(changes ...Change) {
+func (h *Hub) Publish(changes ...Change) { h.publish(nil, changes...) }
+
+// publish is Publish with the spans of the transactions that made some of the changes.
+func (h *Hub) publish(spans map[Change]trace.SpanContext, changes ...Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.copies.Drop(changes...)
@@ -211,6 +231,9 @@ func (h *Hub) Publish(changes ...Change) {
 		for _, t := range c.topics() {
 			for s := range h.subs[t] {
 				s.pending[c] = true
+				if s.causes != nil && spans != nil {
+					s.spans = tracing.Merge(s.spans, spans[c])
+				}
 				s.signal()
 			}
 		}

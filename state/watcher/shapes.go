@@ -12,7 +12,7 @@ var logger = loggo.GetLogger("juju.state.watcher")
 
 // Notify watches topics and only signals that something about them may have changed.
 func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
-	sub := h.Subscribe(topics...)
+	sub := h.subscribe(ctx, topics...)
 	out := make(chan struct{})
 	go func() {
 		defer close(out)
@@ -38,7 +38,7 @@ func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 // Changes watches topics and sends the sorted ids of documents that may have changed, without reading them. Nil stands for
 // all documents; the first event is nil.
 func Changes(ctx context.Context, h *Hub, topics ...Topic) <-chan []string {
-	sub := h.Subscribe(topics...)
+	sub := h.subscribe(ctx, topics...)
 	out := make(chan []string)
 	go func() {
 		defer close(out)
@@ -110,7 +110,7 @@ type Facts[V comparable] func(id string) (V, bool)
 func Events[V comparable, E any](
 	ctx context.Context, h *Hub, l Listing[V], event func(ids []string, sent, now Facts[V]) (E, bool),
 ) (<-chan E, error) {
-	sub := h.Subscribe(l.Topics...)
+	sub := h.subscribe(ctx, l.Topics...)
 	known := map[string]reading[V]{}
 	if err := l.read(sub, nil, false, known, map[string]bool{}); err != nil {
 		sub.Close()
@@ -152,6 +152,9 @@ func Events[V comparable, E any](
 				if err := l.refresh(sub, known, pending); err != nil {
 					logger.Warningf("a watch has ended: %v", err)
 					return
+				}
+				if len(pending) == 0 {
+					sub.causes.Take() // the changes were of no concern
 				}
 			}
 		}

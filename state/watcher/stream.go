@@ -9,12 +9,16 @@ import (
 	"juju/state/mongo/cursor"
 )
 
-// openStream opens the change stream of a database.
-func openStream(db *mgo.Database) *cursor.Cursor {
+// openStream opens the change stream of a database. traced has its events say of which transaction they are.
+func openStream(db *mgo.Database, traced bool) *cursor.Cursor {
+	// Whole documents are not needed.
+	fields := bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}, {"clusterTime", 1}, {"wallTime", 1}}
+	if traced {
+		fields = append(fields, bson.DocElem{"lsid", 1}, bson.DocElem{"txnNumber", 1})
+	}
 	return cursor.Run(db, bson.D{{"aggregate", 1}, {"pipeline", []bson.D{
 		{{"$changeStream", bson.D{}}},
-		// Whole documents are not needed.
-		{{"$project", bson.D{{"ns", 1}, {"documentKey", 1}, {"updateDescription", 1}, {"clusterTime", 1}, {"wallTime", 1}}}},
+		{{"$project", fields}},
 	}}, {"cursor", bson.D{}}}, awaitFor)
 }
 
@@ -30,6 +34,9 @@ type event struct {
 	} `bson:"updateDescription"`
 	Cluster bson.MongoTimestamp `bson:"clusterTime"` // in its upper half, seconds
 	Wall    time.Time           `bson:"wallTime"`    // zero before MongoDB 6.0
+	// Session and Number identify its transaction, if the stream was opened so and it has one.
+	Session struct{ ID bson.Binary } `bson:"lsid"`
+	Number  int64                    `bson:"txnNumber"`
 }
 
 // at returns when the change was made, by the server's clock.

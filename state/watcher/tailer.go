@@ -3,10 +3,12 @@ package watcher
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/juju/loggo"
+	"go.opentelemetry.io/otel/trace"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
@@ -51,6 +53,21 @@ type Source struct {
 	// Delivered, if not nil, is told how long before its watchers heard of it the oldest of some changes was made. The log
 	// of mgo/txn does not say when that was.
 	Delivered func(age time.Duration)
+	// Span, if not nil, returns the span of a transaction of the server by its session's UUID and its number. It is not valid
+	// if it is not known.
+	Span func(session []byte, number int64) trace.SpanContext
+}
+
+// spans returns the spans of the transaction of an event for its changes; nil if they have none.
+func (s Source) spans(e *event, changes []Change) map[Change]trace.SpanContext {
+	if s.Span == nil || len(e.Session.ID.Data) == 0 || len(changes) == 0 {
+		return nil
+	}
+	span := s.Span(e.Session.ID.Data, e.Number)
+	if !span.IsValid() {
+		return nil
+	}
+	return map[Change]trace.SpanContext{changes[0]: span} // an event has one
 }
 
 // Tail follows a source and publishes each document that a transaction changed, until ctx ends. Each time it finds its
@@ -94,12 +111,13 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 	source := open()
 	defer source.DB.Session.Close()
 	if source.Log == "" {
-		return follow(ctx, source, openStream(source.DB), barrier, hub, func(entry bson.Raw) news {
+		return follow(ctx, source, openStream(source.DB, source.Span != nil), barrier, hub, func(entry bson.Raw) news {
 			var e event
 			if err := entry.Unmarshal(&e); err != nil {
 				return news{reset: true}
 			}
-			return news{e.changes(source.Ignored), e.ofCollection(), e.at()}
+			changes := e.changes(source.Ignored)
+			return news{changes, e.ofCollection(), e.at(), source.spans(&e, changes)}
 		})
 	}
 	log := source.DB.C(source.Log)
@@ -128,8 +146,9 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 // news is what entries say.
 type news struct {
 	changes []Change
-	reset   bool      // everything must be reread
-	since   time.Time // when the first of the changes was made; zero if that is not known
+	reset   bool                         // everything must be reread
+	since   time.Time                    // when the first of the changes was made; zero if that is not known
+	spans   map[Change]trace.SpanContext // of the transactions that made them, as far as they are known
 }
 
 // add adds what later entries say.
@@ -138,6 +157,11 @@ func (n *news) add(more news) {
 		n.since = more.since
 	}
 	n.changes, n.reset = append(n.changes, more.changes...), n.reset || more.reset
+	if n.spans == nil {
+		n.spans = more.spans
+	} else {
+		maps.Copy(n.spans, more.spans)
+	}
 }
 
 // follow publishes the entries that the cursor returns until ctx ends, or it fails. parse returns what an entry says.
@@ -266,7 +290,7 @@ func (q *queue) publish(ctx context.Context, barrier func(context.Context) error
 		if now.reset {
 			hub.Reset()
 		}
-		hub.Publish(now.changes...)
+		hub.publish(now.spans, now.changes...)
 		if q.delivered != nil && len(now.changes) > 0 && !now.since.IsZero() {
 			q.delivered(max(0, time.Since(now.since))) // two clocks may differ
 		}

@@ -258,6 +258,10 @@ func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.V
 	if e.Change != nil {
 		dst = bsoncore.AppendDocumentElement(dst, "updateDescription", e.Change)
 	}
+	if e.By.Session != nil {
+		dst = bsoncore.AppendDocumentElement(dst, "lsid", bsoncore.NewDocumentBuilder().AppendBinary("id", bson.TypeBinaryUUID, e.By.Session).Build())
+		dst = bsoncore.AppendInt64Element(dst, "txnNumber", e.By.Number)
+	}
 	dst, _ = bsoncore.AppendDocumentEnd(dst, 0)
 	return dst
 }

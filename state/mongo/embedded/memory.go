@@ -248,6 +248,7 @@ func (one *session) begin(s *Server) {
 		}
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d has been aborted: %v", number, err)
 	})
+	txn.By = storage.Transaction{Session: one.id, Number: number}
 	one.txn, one.expiry, one.hold = txn, expiry, hold
 	one.free = func() {
 		cancel(nil)

@@ -34,10 +34,17 @@ type Event struct {
 	New            []byte         // the document, if it was inserted or replaced
 	Change         []byte         // of an update: {updatedFields: {path: value, …}, removedFields: [path, …]}
 	At             time.Time      // when it became visible
+	By             Transaction    // that made the change; zero if none did
 
 	number uint64     // in the feed
 	mu     sync.Mutex // held while a form is made
 	forms  [2][]byte  // guarded by the feed's mu for writing
+}
+
+// A Transaction identifies a transaction of a client.
+type Transaction struct {
+	Session []byte // its UUID
+	Number  int64
 }
 
 // event describes a change of a document. It copies what the change does not own.

@@ -18,6 +18,7 @@ import (
 // Commit applies them in one batch. It holds each document and unique key that it has changed until it ends: another
 // transaction can't change it, and a write outside transactions waits. A Txn is for one goroutine at a time.
 type Txn struct {
+	By      Transaction // for its events; zero if no client began it
 	store   *Store
 	snap    *pebble.Snapshot
 	catalog int64             // the store's count of catalog changes at the snapshot
@@ -146,6 +147,7 @@ func (tx *Txn) record(c *Collection, record, old []byte, ch Change) error {
 		return err
 	}
 	event := c.event(old, ch)
+	event.By = tx.By
 	if event.New != nil {
 		tx.change(record, event.New) // they share it
 	} else {

@@ -1,0 +1,62 @@
+package mongo
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"juju/tracing"
+)
+
+// ended records that a change has ended so, after so many attempts.
+func (r *Runner) ended(span trace.Span, end Outcome, attempts int, err error) {
+	r.meter.Transaction(end, attempts)
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("db.namespace", r.name), attribute.String("juju.outcome", string(end)),
+			attribute.Int("juju.attempts", attempts))
+	}
+	tracing.End(span, err)
+}
+
+// maxTraced is of how many transactions the spans are kept.
+const maxTraced = 1024
+
+// traced has the spans of the latest transactions of a database that were made in a span, for those who follow its change
+// stream, where an event says of which transaction it is. Nothing of it is stored, so changes that another controller makes have no
+// spans here.
+type traced struct {
+	mu    sync.Mutex
+	spans map[transaction]trace.SpanContext
+	order [maxTraced]transaction // a ring
+	next  int
+}
+
+// A transaction identifies a transaction of the server.
+type transaction struct {
+	session string // its UUID, in bytes
+	number  int64
+}
+
+// note records the span of the transaction that a slot is about to commit.
+func (t *traced) note(s *slot) {
+	if t == nil || !s.span.IsSampled() {
+		return
+	}
+	id := transaction{string(s.server.id), s.server.number}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.spans == nil {
+		t.spans = map[transaction]trace.SpanContext{}
+	}
+	delete(t.spans, t.order[t.next])
+	t.spans[id], t.order[t.next] = s.span, id
+	t.next = (t.next + 1) % maxTraced
+}
+
+// of returns the span of a transaction, which is not valid if it is not known.
+func (t *traced) of(session []byte, number int64) trace.SpanContext {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.spans[transaction{string(session), number}]
+}
