@@ -54,7 +54,7 @@ func (s *scripted) dial(context.Context) (net.Conn, error) {
 			if why != nil {
 				frame, err = params.EncodeFailure(req.RequestID, params.ToError(why))
 			} else {
-				frame, err = params.EncodeSuccess(req.RequestID, params.LoginResult{})
+				frame, err = params.EncodeSuccess(req.RequestID, params.LoginResult{}, params.Trace{})
 			}
 			if err != nil || ws.WriteMessage(websocket.TextMessage, frame) != nil {
 				return

@@ -21,6 +21,7 @@ import (
 	"juju/state/budget"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // A conn is a client's websocket. It has a goroutine that reads, one for each request in progress, and one that waits
@@ -194,7 +195,7 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 			return
 		}
 		err = cmp.Or(c.auditing(who, r, req, began).end(nil, err), err)
-		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h)
+		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h, params.Trace{})
 		if who.Roles == 0 {
 			c.cancel(errRevoked)
 		}
@@ -276,9 +277,12 @@ func (c *conn) work(
 		return r.Call(ctx, who, req.Params)
 	}
 	entry := c.auditing(who, r, req, began)
-	ctx = controller.Noting(ctx, entry.note)
+	ctx, span := c.span(controller.Noting(ctx, entry.note), who, req)
+	var err error
+	defer func() { tracing.End(span, err) }()
 	for try := 1; ; try++ {
-		result, err := call()
+		var result any
+		result, err = call()
 		err = outOfTime(ctx, err)
 		if err == errLater {
 			return
@@ -293,7 +297,7 @@ func (c *conn) work(
 			ctx = controller.Began(ctx)
 			continue
 		}
-		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, h)
+		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, h, params.Trace{})
 		c.server.answers.note(c.uuid, r, size)
 		return
 	}
@@ -321,9 +325,9 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 }
 
 // answer sends the reply to a request after the barrier. An error passes the barrier too, because it depends on what
-// was read as much as a result does. barrier is the barrier's error or nil. It returns the size of the reply, which is
-// added to h.
-func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *budget.Hold) (size int64) {
+// was read as much as a result does. barrier is the barrier's error or nil. t is the trace of a result. It returns the size of
+// the reply, which is added to h.
+func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *budget.Hold, t params.Trace) (size int64) {
 	if c.ctx.Err() != nil {
 		return 0 // the client is gone
 	}
@@ -332,7 +336,7 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 	}
 	var frame []byte
 	if err == nil {
-		if frame, err = params.EncodeSuccess(request, result); err != nil {
+		if frame, err = params.EncodeSuccess(request, result, t); err != nil {
 			err = fmt.Errorf("cannot write the result: %w", err)
 		}
 	}

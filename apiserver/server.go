@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/apiserver/dashboard"
 	"juju/apiserver/deltas"
@@ -46,6 +47,8 @@ type Config struct {
 	// Steady returns an error while requests must not be executed, because this process may have been paused for so long
 	// that other controllers take it for lost; nil if there are none.
 	Steady func() error
+	// Tracer begins the spans of requests and events; nil for none.
+	Tracer trace.Tracer
 
 	now func() time.Time // time.Now if nil
 }

@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/budget"
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // watches are the watches of a connection. Thousands of clients wait for several watches each, so a connection has one
@@ -32,8 +33,9 @@ type openWatch struct {
 	who     facades.Roles // the roles that may use the watch
 	stream  facades.Stream
 	stop    context.CancelCauseFunc
-	request uint64 // the id of the waiting Next, or 0
-	version int    // of its facade
+	request uint64          // the id of the waiting Next, or 0
+	version int             // of its facade
+	causes  *tracing.Causes // of the next event; nil if there are no traces
 }
 
 // watcherFacade is the facade of most watches.
@@ -76,6 +78,10 @@ func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.S
 	w.open[ow.id] = ow // counted before it has started
 	w.mu.Unlock()
 
+	if w.conn.server.config.Tracer != nil {
+		ow.causes = &tracing.Causes{}
+		ctx = tracing.WithCauses(ctx, ow.causes)
+	}
 	s, err := open(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +117,7 @@ func (w *watches) end(id, facade string) bool {
 	ow.stop(why)
 	if waiting != 0 {
 		c := w.conn
-		c.answer(waiting, ow.facade()+".Next", nil, why, c.barrier(c.ctx, why), nil)
+		c.answer(waiting, ow.facade()+".Next", nil, why, c.barrier(c.ctx, why), nil, params.Trace{})
 	}
 	return true
 }
@@ -204,7 +210,9 @@ func (w *watches) answer(ow *openWatch, request uint64, version int, value refle
 		defer h.Close()
 		err = cmp.Or(err, h.Grow(c.ctx, size))
 	}
-	c.answer(request, ow.facade()+".Next", params.AtVersion(ow.facade(), version, event), err, w.barrier(), h)
+	span, t := c.delivered(ow)
+	c.answer(request, ow.facade()+".Next", params.AtVersion(ow.facade(), version, event), err, w.barrier(), h, t)
+	tracing.End(span, err)
 	if err != nil {
 		w.end(ow.id, "")
 	}

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 const (
@@ -157,8 +159,10 @@ func (c *Conn) call(ctx context.Context, facade string, version int, method stri
 }
 
 // callNow makes a request.
-func (c *Conn) callNow(ctx context.Context, facade string, version int, method string, args, result any) error {
-	req := params.Request{Type: facade, Version: version, Request: method}
+func (c *Conn) callNow(ctx context.Context, facade string, version int, method string, args, result any) (err error) {
+	ctx, span := tracing.Start(ctx, facade+"."+method, trace.WithSpanKind(trace.SpanKindClient))
+	defer func() { tracing.End(span, err) }()
+	req := params.Request{Type: facade, Version: version, Request: method, Trace: params.TraceOf(trace.SpanContextFromContext(ctx))}
 	if _, bounded := ctx.Deadline(); bounded {
 		return c.request(ctx, req, args, result, nil)
 	}
@@ -200,6 +204,9 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 	}
 	if err := reply.Err(); err != nil {
 		return err
+	}
+	if cause := reply.Trace.Span(); cause.IsValid() {
+		tracing.CausesOf(ctx).Add(cause)
 	}
 	if result == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // stopTime limits the request to stop a watch. If it fails, the server stops the watch when the connection ends.
@@ -31,13 +32,19 @@ func watchOn[T any](
 	if err := c.call(ctx, facade, 1, method, args, &w); err != nil {
 		return nil, err
 	}
+	causes, own := tracing.CausesOf(ctx), (*tracing.Causes)(nil)
+	next := ctx
+	if causes != nil {
+		own = &tracing.Causes{}
+		next = tracing.WithCauses(ctx, own)
+	}
 	events := make(chan T)
 	begun := c.task(func() {
 		defer close(events)
 		for {
 			var event params.Event
-			next := params.Request{Type: "Watcher", Version: 1, ID: w.ID, Request: "Next"}
-			if err := c.request(ctx, next, nil, &event, nil); err != nil {
+			req := params.Request{Type: "Watcher", Version: 1, ID: w.ID, Request: "Next"}
+			if err := c.request(next, req, nil, &event, nil); err != nil {
 				if ctx.Err() != nil {
 					c.stop(w.ID)
 				}
@@ -45,6 +52,7 @@ func watchOn[T any](
 			}
 			select {
 			case events <- value(event):
+				causes.Add(own.Take()...) // not before, because it would be taken for that of earlier events
 			case <-ctx.Done():
 				c.stop(w.ID)
 				return

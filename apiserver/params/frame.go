@@ -10,6 +10,7 @@ type Request struct {
 	ID        string          `json:"id,omitempty"` // of the watcher, for Next and Stop
 	Request   string          `json:"request"`      // the method
 	Params    json.RawMessage `json:"params,omitempty"`
+	Trace
 }
 
 // A Response is one frame from the server, as read by a client. The server writes either the response or the three
@@ -20,6 +21,7 @@ type Response struct {
 	Error     string          `json:"error,omitempty"`
 	ErrorCode string          `json:"error-code,omitempty"`
 	ErrorInfo map[string]any  `json:"error-info,omitempty"`
+	Trace
 }
 
 // Err returns the error in the frame, or nil.
@@ -48,16 +50,17 @@ func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	return json.Marshal(failure{RequestID: id, Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
 }
 
-// EncodeSuccess returns the frame that replies to request id with result. nil is encoded as {}, because clients expect
-// an object.
-func EncodeSuccess(id uint64, result any) ([]byte, error) {
+// EncodeSuccess returns the frame that replies to request id with result, of which t is the trace. nil is encoded as {},
+// because clients expect an object.
+func EncodeSuccess(id uint64, result any, t Trace) ([]byte, error) {
 	if result == nil {
 		result = struct{}{}
 	}
 	return json.Marshal(struct {
 		RequestID uint64 `json:"request-id"`
 		Response  any    `json:"response"`
-	}{id, result})
+		Trace
+	}{id, result, t})
 }
 
 // Moving is the text of a ping that says that a request of the connection has made progress since the last one.

@@ -119,7 +119,7 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 // A reply has either the key "error" or the key "response": clients tell them apart by that.
 func TestFrames(t *testing.T) {
 	for _, result := range []any{nil, struct{}{}, map[string]int{"a": 1}, ""} {
-		text, err := params.EncodeSuccess(7, result)
+		text, err := params.EncodeSuccess(7, result, params.Trace{})
 		if err != nil {
 			t.Fatal(err)
 		}
