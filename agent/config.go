@@ -68,6 +68,8 @@ type Config struct {
 	HookLock string `yaml:"hook-lock,omitempty"`
 	// LogFormat is the format of the agent's log, and of those of the agents that it deploys.
 	LogFormat entity.LogFormat `yaml:"log-format,omitempty"`
+	// Tracing says where this agent, and those that it deploys, send traces.
+	Tracing entity.Tracing `yaml:"tracing,omitempty"`
 	// LogDir is the directory with links to the logs of the machine's agents; "" for none.
 	LogDir string `yaml:"log-dir,omitempty"`
 	// SSHUser is the user that people log in as with the model's SSH keys; "" for none. Only for the agent of a

@@ -111,6 +111,7 @@ func (a *Agent) deployer(conn *client.Conn) worker.Func {
 			return err
 		}
 		api := client.DeployerFacade{Caller: conn}
-		return deployer.New(deployer.Config{API: api, Agents: agents, Parent: a.config.Tag})(ctx)
+		return deployer.New(deployer.Config{API: api, Agents: agents, Parent: a.config.Tag,
+			Tracer: a.options.Tracer, Started: a.options.Started})(ctx)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"juju/agent/binaries"
 	"juju/agent/host/process"
 	"juju/apiserver/client"
@@ -22,6 +24,7 @@ import (
 	"juju/hooks"
 	"juju/hooks/hooktools"
 	"juju/state/entity"
+	"juju/tracing"
 	"juju/worker"
 )
 
@@ -133,6 +136,7 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string, format ent
 	if err != nil {
 		return err
 	}
+	defer a.trace(ctx)()
 	if why, ended := process.Ended(a.dir); ended && kind == entity.KindMachine {
 		if a.config.Manual {
 			return a.uninstall(ctx) // an earlier attempt was interrupted
@@ -203,6 +207,9 @@ type Options struct {
 	Log io.Writer
 	// LogFormat is the format of what Log receives; "" for the one in the agent's configuration.
 	LogFormat entity.LogFormat
+	// Tracer begins the agent's spans, nil for none, and Started has the span in which it was started.
+	Tracer  trace.Tracer
+	Started *tracing.Causes
 	// Binaries is where a machine's agent installs upgrades; nil if it can't be upgraded.
 	Binaries *binaries.Dir
 }

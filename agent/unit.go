@@ -21,6 +21,8 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 		Unit:       a.config.Tag,
 		Configured: a.configured,
 		IdleDelay:  a.options.IdleDelay,
+		Tracer:     a.options.Tracer,
+		Started:    a.options.Started,
 		StateDir:   filepath.Join(a.dir, "state"),
 		Hooks: hooks.RunnerParams{
 			CharmDir:     filepath.Join(a.dir, "charm"),

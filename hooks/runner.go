@@ -15,6 +15,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/hooks/tool"
+	"juju/tracing"
 )
 
 // ErrStopped is the error of a hook killed by an external signal while its agent was being stopped, as when the host
@@ -237,6 +238,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	}
 	cmd := tool.LaunchCommand(r.params.LauncherPath, program...)
 	cmd.Dir, cmd.Env = r.params.CharmDir, hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
+	cmd.Env = tracing.Environ(ctx, cmd.Env)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if t := hctx.params.Task; t != nil && t.Streams != nil {
 		cmd.Stdin = t.Streams[0]

@@ -52,6 +52,8 @@ type BootstrapParams struct {
 	CredentialName string `json:"credential-name,omitempty"`
 	// LogFormat is the format of the logs of controllers and agents; "" for text.
 	LogFormat entity.LogFormat `json:"log-format,omitempty"`
+	// Tracing says where controllers and agents send traces.
+	Tracing entity.Tracing `json:"tracing,omitzero"`
 	// LXD configures the controller's access to the cloud lxd.
 	LXD *lxd.Config `json:"lxd,omitempty"`
 }
@@ -152,7 +154,7 @@ const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
 	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD,
-		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat}
+		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat, Tracing: p.Tracing}
 	if c.Controller == "" {
 		c.Controller = uuid.NewString()
 	}

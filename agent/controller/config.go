@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -43,6 +44,8 @@ type config struct {
 	MongoURL string `json:"mongo-url,omitempty"`
 	// LogFormat is the format of the logs of controllers and agents.
 	LogFormat entity.LogFormat `json:"log-format,omitempty"`
+	// Tracing says where controllers and agents send traces.
+	Tracing entity.Tracing `json:"tracing,omitzero"`
 	// Restored means that the controller was restored from a backup.
 	Restored bool `json:"restored,omitempty"`
 	// LXD is how the cloud lxd is reached; nil on another cloud.
@@ -99,6 +102,7 @@ func (c config) settings() map[string]any {
 			shown["api-port"] = n
 		}
 	}
+	maps.Copy(shown, c.Tracing.Settings())
 	return shown
 }
 

@@ -113,7 +113,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func 
 		"provisioner": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
-			config.Tools = c.tools(st)
+			config.Tools, config.Tracer = c.tools(st), c.traces.Tracer()
 			return provisioner.New(config)(ctx)
 		}),
 		"storageprovisioner": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
@@ -308,7 +308,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
 			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
-			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, OwnHost: c.conf.machines().OwnHost,
+			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, Tracing: c.conf.Tracing, OwnHost: c.conf.machines().OwnHost,
 		}.Marshal()
 	}
 }

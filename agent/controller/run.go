@@ -29,6 +29,7 @@ import (
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/mongo"
+	"juju/tracing/export"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/provisioner"
@@ -137,6 +138,7 @@ type running struct {
 	server  *apiserver.Server
 	follow  worker.Func // keeps the cloud's credentials up to date; nil if it needs none
 	metrics *metrics.Metrics
+	traces  *export.Provider                              // nil if there are none
 	pools   func(context.Context) map[string]metrics.Disk // the room of the cloud's storage pools; nil if it has none
 
 	backingUp sync.Mutex // held while a backup is being made
@@ -150,6 +152,11 @@ func (c *running) run(ctx context.Context) (err error) {
 	}()
 	c.metrics = c.newMetrics()
 	c.options.Store.Meter = c.metrics
+	if c.traces, err = c.export(ctx); err != nil {
+		logger.Errorf("the controller has no traces: %v", err)
+	}
+	defer c.traces.Close()
+	c.options.Store.Traces = c.traces != nil
 	if c.store, err = openStore(ctx, c.own, c.conf.MongoURL, c.options); err != nil {
 		return err
 	}
@@ -228,6 +235,11 @@ func (c *running) run(ctx context.Context) (err error) {
 	return nil
 }
 
+// export begins to export the controller's spans, if its configuration says where to.
+func (c *running) export(ctx context.Context) (*export.Provider, error) {
+	return export.New(ctx, c.conf.Tracing, export.Source{Service: "jujud", Instance: c.conf.Controller + "/" + c.conf.machine(), Version: agent.Version})
+}
+
 // singularWorkers returns the workers for the controller itself of which one controller runs each. cloudWorker may be nil.
 func (c *running) singularWorkers(open provider.Open, cloudWorker worker.Func) map[string]worker.Func {
 	workers := map[string]worker.Func{
@@ -286,7 +298,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	}
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		TLS: tls, Logs: c.logs, OtherLogs: otherLogs, Steady: steady, Addresses: c.apiAddresses, TempDir: c.own,
-		Restored: c.conf.Restored, CommandLine: c.options.CommandLine, Metrics: c.metrics.Handler(),
+		Restored: c.conf.Restored, CommandLine: c.options.CommandLine, Metrics: c.metrics.Handler(), Tracer: c.traces.Tracer(),
 		Config: facades.Config{
 			Meter: c.metrics, Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
 			Binaries: c.binaries, Upgrades: c.replacing, Backups: backups{c}, Plans: rehearsal.NewStage(rehearsal.Stage{Store: c.store, Controller: c.ctrl, Temp: c.own}), Controllers: controllers, ManualHosts: manual, Failures: c.workerFailures,

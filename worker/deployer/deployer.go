@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/juju/loggo"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/state/entity"
+	"juju/tracing"
 	"juju/worker"
 )
 
@@ -24,6 +27,9 @@ type Config struct {
 	// Pause is the minimum time between restarts of an agent that keeps exiting, and the time until a failed
 	// action is retried; 3 seconds if zero.
 	Pause time.Duration
+	// Tracer begins the spans of deployments, nil for none, and Started has the span in which the parent's agent was started.
+	Tracer  trace.Tracer
+	Started *tracing.Causes
 }
 
 // New returns the deployer of one machine or principal.
@@ -32,12 +38,16 @@ func New(config Config) worker.Func {
 		config.Pause = 3 * time.Second
 	}
 	return func(ctx context.Context) error {
-		d := &deployer{config}
+		d := &deployer{Config: config}
+		d.work, ctx = tracing.NewWork(ctx, config.Tracer, config.Started)
 		return d.loop(ctx)
 	}
 }
 
-type deployer struct{ Config }
+type deployer struct {
+	Config
+	work *tracing.Work
+}
 
 func (d *deployer) loop(ctx context.Context) error {
 	events, err := d.API.WatchDeployed(ctx, d.Parent)
@@ -65,6 +75,9 @@ func (d *deployer) loop(ctx context.Context) error {
 		failed, err := d.pass(ctx)
 		if err != nil {
 			return err
+		}
+		if !failed {
+			d.work.Idle()
 		}
 		if resume == nil && (failed || rest) {
 			resume = time.After(d.Pause)
@@ -130,7 +143,7 @@ func choose(deployed bool, life entity.Life) action {
 	return drop
 }
 
-func (d *deployer) do(ctx context.Context, what action, unit string) error {
+func (d *deployer) do(ctx context.Context, what action, unit string) (err error) {
 	tag := entity.UnitTag(unit)
 	if what != ensure && what != drain {
 		logger.Infof("%s: %s unit %s", d.Parent, what, unit)
@@ -155,6 +168,8 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 		}
 		return d.Agents.Recall(ctx, unit)
 	case deploy:
+		ctx, span := d.work.Begin(ctx, "deploy unit", trace.WithAttributes(attribute.String("juju.unit", unit)))
+		defer func() { tracing.End(span, err) }()
 		password, err := d.API.NewPassword(ctx, tag)
 		if err != nil {
 			return err

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/provider"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/state/modelconfig"
+	"juju/tracing"
 )
 
 // manualPause is the pause between two attempts to remove a manual machine.
@@ -250,7 +253,9 @@ var errUnwanted = errors.New("it no longer needs an instance")
 
 // start starts the machine's instance, or records in the machine's status why it can't. If the machine is
 // removed or must be read again, it returns errUnwanted.
-func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInfo) error {
+func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInfo) (err error) {
+	ctx, span := p.work.Begin(ctx, "start machine", trace.WithAttributes(attribute.String("juju.machine", m.ID)))
+	defer func() { tracing.End(span, err) }()
 	parent, err := p.parent(ctx, m)
 	if errors.Is(err, errNoHost) {
 		return err

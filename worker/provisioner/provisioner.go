@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/juju/loggo"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/provider"
 	"juju/state/entity"
 	"juju/state/modelconfig"
+	"juju/tracing"
 	"juju/worker"
 )
 
@@ -33,6 +35,8 @@ type Config struct {
 	// Tools returns the agent binaries by architecture. It is nil for clouds whose instances don't download
 	// them.
 	Tools func(context.Context) (map[string]provider.Tools, error)
+	// Tracer begins the spans of starts; nil for none.
+	Tracer trace.Tracer
 
 	Parallel     int           // how many instances are started at once, and how many are stopped; default 16
 	Attempts     int           // how often to try a start that fails with a retryable error; default 10
@@ -69,6 +73,7 @@ func New(config Config) worker.Func {
 			kept:        map[string]bool{},
 			zones:       zones{starts: map[string]zoneStart{}},
 		}
+		p.work, ctx = tracing.NewWork(ctx, config.Tracer, nil)
 		defer func() {
 			cancel()
 			for range p.busy {
@@ -118,6 +123,7 @@ type provisioner struct {
 	kept      map[string]bool     // strays kept because of the harvest mode, already logged
 
 	zones zones
+	work  *tracing.Work
 }
 
 // slots is a semaphore that limits concurrency, first come, first served.
@@ -167,6 +173,9 @@ func (p *provisioner) loop(ctx context.Context) error {
 		var ids []string
 		var halfMade map[string]bool
 		urgent := false // ids come from the watch
+		if len(p.busy) == 0 {
+			p.work.Idle()
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

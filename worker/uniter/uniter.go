@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/juju/loggo"
+	"go.opentelemetry.io/otel/trace"
 
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/state/modelconfig"
+	"juju/tracing"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/uniter/charmdir"
@@ -51,6 +53,9 @@ type Config struct {
 	// IdleDelay is how long the agent must have had nothing to do before its status becomes idle; 2 seconds if
 	// zero.
 	IdleDelay time.Duration
+	// Tracer begins the spans of hooks, nil for none, and Started has the span in which the agent was started.
+	Tracer  trace.Tracer
+	Started *tracing.Causes
 
 	newHost func(Config) (*host, error) // replaced in tests
 }
@@ -83,6 +88,7 @@ func New(config Config) worker.Func {
 // run runs a uniter until it ends.
 func run(ctx context.Context, config Config, tracker *leadership.Tracker) error {
 	defer track(ctx, tracker)()
+	work, ctx := tracing.NewWork(ctx, config.Tracer, config.Started)
 	remote, err := newRemote(ctx, config.API, config.Unit, tracker, config.Configured)
 	if err != nil {
 		return err
@@ -99,7 +105,7 @@ func run(ctx context.Context, config Config, tracker *leadership.Tracker) error 
 		return err
 	}
 	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state),
-		busy: time.Now(), updated: time.Now(), jitter: newJitter()}
+		work: work, busy: time.Now(), updated: time.Now(), jitter: newJitter()}
 	u.executor.Full = u.showFull
 	u.factory = operation.Factory{
 		API: config.API, Unit: config.Unit,
@@ -135,6 +141,7 @@ type uniter struct {
 	remote   *remote
 	executor *operation.Executor
 	factory  operation.Factory
+	work     *tracing.Work
 	busy     time.Time // when the last operation ended
 	updated  time.Time // when update-status last ran, or the agent started
 	jitter   jitter    // of the pause since then
@@ -191,6 +198,7 @@ func (u *uniter) idle(ctx context.Context) error {
 	if !u.remote.complete() {
 		return u.remote.wait(ctx, nil)
 	}
+	u.work.Idle()
 	if u.status.word != entity.StatusIdle {
 		err := u.waitUntil(ctx, u.busy.Add(u.IdleDelay))
 		if errors.Is(err, errTimeout) {
@@ -292,7 +300,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	if err != nil {
 		return err
 	}
-	err = u.remote.runWatched(ctx, next.Task, exempt, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
+	err = u.remote.runWatched(ctx, next.Task, exempt, func(ctx context.Context) error { return u.execute(ctx, next, op) })
 	u.busy, u.reported = time.Now(), false
 	u.remote.snapshot.RetryDue = false
 	if next.Hook.Kind == hooks.UpdateStatus {

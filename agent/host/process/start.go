@@ -15,6 +15,7 @@ import (
 	"juju/agent/host/lockfile"
 	"juju/agent/host/logfile"
 	"juju/state/entity"
+	"juju/tracing"
 )
 
 // Spec is a process to run in a directory.
@@ -40,7 +41,7 @@ func Log(dir string) (io.Writer, error) { return logfile.OfProcess(LogPath(dir),
 // process. It returns once the process holds its directory. If a process already held it, started is false
 // and err is nil. If the process exits before that, or isn't ready within the bound, Start kills its process
 // group and returns an error that quotes the end of its log. The error wraps ErrEnded if the process has
-// ended permanently, and fs.ErrNotExist if the directory does not exist.
+// ended permanently, and fs.ErrNotExist if the directory does not exist. The process learns the span in ctx.
 func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	bound := spec.Bound
 	if bound == 0 {
@@ -103,7 +104,7 @@ func start(ctx context.Context, spec Spec) error {
 	if cmd.Dir == "" {
 		cmd.Dir = spec.Dir
 	}
-	cmd.Env = append(append(os.Environ(), spec.Env...), readyVariable+"=3")
+	cmd.Env = append(tracing.Environ(ctx, append(os.Environ(), spec.Env...)), readyVariable+"=3")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -45,6 +45,8 @@ type (
 		CredentialName string `json:"credential-name,omitempty"`
 		// LogFormat is the format of the logs of controllers and agents; "" for text.
 		LogFormat entity.LogFormat `json:"log-format,omitempty"`
+		// Tracing says where controllers and agents send traces.
+		Tracing entity.Tracing `json:"tracing,omitzero"`
 
 		Definition  *Definition       `json:"-"` // nil for a built-in cloud
 		CloudConfig string            `json:"-"` // path of a file, "" for none

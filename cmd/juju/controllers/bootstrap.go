@@ -66,6 +66,11 @@ mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true. To keep the password
 the process list, pass the URL as --mongo-url @FILE or in the environment variable
 JUJU_MONGO_URL. The controller keeps it in a file that only you can read.
 
+With --config open-telemetry-enabled=true and open-telemetry-endpoint=HOST:4318 the
+controller and its agents send traces there, to a collector of OpenTelemetry that takes
+OTLP over HTTP: with TLS, unless open-telemetry-insecure=true. Of the traces that no
+command begins, they record the part open-telemetry-sample-ratio (default: 0.1).
+
 The controller's name is NAME, by default the name of its cloud. If bootstrap fails, it
 cleans up unless --keep-broken is given.`,
 		Example: `  juju bootstrap
@@ -79,7 +84,7 @@ cleans up unless --keep-broken is given.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
-		"a setting of the first model, as `KEY=VALUE` (see juju help model-config)")
+		"a setting of the first model, as `KEY=VALUE` (see juju help model-config), or of the controller, such as open-telemetry-enabled")
 	cmd.Flags().StringArrayVar(&b.defaults, "model-default", nil,
 		"a setting of all new models, as `KEY=VALUE` (see juju help model-defaults)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
@@ -202,7 +207,11 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	if b.model == clouds.ControllerModel {
 		return p, cli.Usagef("cannot call the first model %q: every controller has a model of this name for itself", b.model)
 	}
-	if p.Config, err = models.ModelSettings(b.Session, b.config); err != nil {
+	config, tracing := splitConfig(b.config)
+	if p.Tracing, err = entity.ParseTracing(tracing); err != nil {
+		return p, cli.Usage(err)
+	}
+	if p.Config, err = models.ModelSettings(b.Session, config); err != nil {
 		return p, err
 	}
 	if p.Defaults, err = models.ModelSettings(b.Session, b.defaults); err != nil {
@@ -232,6 +241,19 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	rand.Read(secret)
 	p.Password = base64.RawURLEncoding.EncodeToString(secret)
 	return p, nil
+}
+
+// splitConfig separates the settings of the controller from those of the first model, which stay KEY=VALUE.
+func splitConfig(pairs []string) (model []string, ofController map[string]string) {
+	ofController = map[string]string{}
+	for _, pair := range pairs {
+		if key, value, ok := strings.Cut(pair, "="); ok && entity.IsTracingSetting(key) {
+			ofController[key] = value
+		} else {
+			model = append(model, pair)
+		}
+	}
+	return model, ofController
 }
 
 // claim creates and locks the controller's directory, so that commands that create or destroy a controller of this name
