@@ -27,9 +27,9 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify docs site bench lxd-down \
+.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify vendored docs site bench lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
-	verify-mongosh verify-lxd verify-lxd-cluster \
+	verify-pages verify-mongosh verify-traces verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
 
 help: ## list the targets
@@ -105,7 +105,7 @@ stress: ## run the tests that have changed since BASE twenty times beside two bu
 	$(GO) run ./doc/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
 
 VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
-	verify-dashboard verify-pages verify-mongosh verify-lxd
+	verify-dashboard verify-pages verify-mongosh verify-traces verify-lxd
 VERIFIED  = JUJU_VERIFY=1 $(RUN) -part $@
 FULL     := $(FLAGS) -timeout 60m
 STORIES  := TestSystem|TestLanding|TestControllersFall
@@ -181,6 +181,18 @@ verify-mongosh: ## run MongoDB's shell, which npm downloads, against jujud mongo
 	timeout 600 npm install --silent --no-audit --no-fund --prefix "$(MONGOSH_DIR)" mongosh@$(MONGOSH_VERSION) || \
 		{ rm -rf "$(MONGOSH_DIR)"; echo "make verify-mongosh: skipped: npm cannot install mongosh"; exit 0; }; \
 	MONGOSH="$(MONGOSH_DIR)/node_modules/.bin/mongosh" $(VERIFIED) -packages ./state/mongo/conformancetest -- $(FULL) -count=1 -run '^TestMongosh$$'
+
+# Its parts are modules of two versions. It stays in .tmp, because it is large and takes minutes to compile.
+OTELCOL_VERSION := 0.165.0
+OTELCOL_DIR     := $(CURDIR)/.tmp/otelcol-$(OTELCOL_VERSION)
+OTELCOL_PARTS   := go.opentelemetry.io/collector/otelcol@v$(OTELCOL_VERSION) go.opentelemetry.io/collector/receiver/otlpreceiver@v$(OTELCOL_VERSION) \
+	github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter@v$(OTELCOL_VERSION) \
+	go.opentelemetry.io/collector/confmap/provider/fileprovider@v1.71.0
+verify-traces: ## run OpenTelemetry's collector, which is built from its modules, and find a trace in its file
+	@[ -x "$(OTELCOL_DIR)/otelcol" ] || { mkdir -p "$(OTELCOL_DIR)" && cp cmd/juju/testdata/otelcol/main.go "$(OTELCOL_DIR)" && cd "$(OTELCOL_DIR)" && \
+		rm -f go.mod go.sum && export GOFLAGS=-mod=mod && $(GO) mod init otelcol && $(GO) get $(OTELCOL_PARTS) && $(GO) build -o otelcol .; } >/dev/null 2>&1 || \
+		{ echo "make verify-traces: skipped: the collector can't be built in $(OTELCOL_DIR)"; exit 0; }; \
+	OTELCOL="$(OTELCOL_DIR)/otelcol" $(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestTracesInACollector$$'
 
 # LXD's socket may be named in JUJU_LXD; otherwise one is set up, or used again.
 LXD_SH := provider/lxd/testdata/lxd.sh

@@ -34,6 +34,7 @@ import (
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
 //	landing/  the whole system, by the binaries that `make build` makes: what must work before a change lands
+//	traces/   as landing/, also with OpenTelemetry's collector
 //	system/   as landing/
 //	network/  as landing/, about the network: system/ is full
 //	libraries/ as landing/, with charms on libraries of others; see TestCharmLibraries
@@ -52,6 +53,8 @@ import (
 //	record FILE LINE COMMAND... runs the command on a terminal, and adds it to a recording as if LINE were typed
 //	recorded FILE KEPT       the recording shows what the one that is kept shows
 //	follow PAGE [HEADING]    does what the page says, or its part below the heading, and compares what it shows
+//	collector                starts a collector of traces, at $COLLECTOR
+//	traced NAME [KEY=VALUE...] below NAME...  waits for a span so, below those, and prints its trace; ! NAME: no span has that
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
 // and in system scripts the conditions [namespaces] (a user can create a namespace) and [soak] (JUJU_SOAK is set) and
@@ -85,7 +88,7 @@ func TestScripts(t *testing.T) {
 
 // TestLanding runs the few stories of `make test`.
 func TestLanding(t *testing.T) {
-	runSystem(t, func(*testscript.Env) {}, "landing")
+	runSystem(t, func(*testscript.Env) {}, "landing", "traces")
 }
 
 func TestSystem(t *testing.T) {
@@ -299,6 +302,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"page":         scriptPage,
 	"post":         scriptPost,
 	"metrics":      scriptMetrics,
+	"collector":    scriptCollector,
+	"traced":       scriptTraced,
 	"json-log":     scriptJSONLog,
 	"says":         scriptSays,
 	"kill-9":       scriptKill,

@@ -76,7 +76,7 @@ func Run(ctx context.Context, s *cli.Session, args []string) int {
 			err = unknownCommand(root, unknown)
 		}
 	} else {
-		err = root.ExecuteContext(ctx)
+		err = execute(ctx, s, root, args)
 	}
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		err = s.Interrupted()
