@@ -189,8 +189,8 @@ OTELCOL_PARTS   := go.opentelemetry.io/collector/otelcol@v$(OTELCOL_VERSION) go.
 	github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter@v$(OTELCOL_VERSION) \
 	go.opentelemetry.io/collector/confmap/provider/fileprovider@v1.71.0
 verify-traces: ## run OpenTelemetry's collector, which is built from its modules, and find a trace in its file
-	@[ -x "$(OTELCOL_DIR)/otelcol" ] || { mkdir -p "$(OTELCOL_DIR)" && cp cmd/juju/testdata/otelcol/main.go "$(OTELCOL_DIR)" && cd "$(OTELCOL_DIR)" && \
-		rm -f go.mod go.sum && export GOFLAGS=-mod=mod && $(GO) mod init otelcol && $(GO) get $(OTELCOL_PARTS) && $(GO) build -o otelcol .; } >/dev/null 2>&1 || \
+	@[ -x "$(OTELCOL_DIR)/otelcol" ] || ( mkdir -p "$(OTELCOL_DIR)" && cp cmd/juju/testdata/otelcol/main.go "$(OTELCOL_DIR)" && cd "$(OTELCOL_DIR)" && \
+		rm -f go.mod go.sum && export GOFLAGS=-mod=mod && $(GO) mod init otelcol && $(GO) get $(OTELCOL_PARTS) && $(GO) build -o otelcol . ) >/dev/null 2>&1 || \
 		{ echo "make verify-traces: skipped: the collector can't be built in $(OTELCOL_DIR)"; exit 0; }; \
 	OTELCOL="$(OTELCOL_DIR)/otelcol" $(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestTracesInACollector$$'
 
