@@ -44,12 +44,36 @@ func TestHooksHaveSpans(t *testing.T) {
 	}
 }
 
+// Once a unit is idle, its hooks are not below what it was started for.
+func TestHooksOfAnIdleUnitBeginTraces(t *testing.T) {
+	t.Parallel()
+	tracer, spans := tracingtest.Record(t)
+	ctx, deploy := tracer.Start(t.Context(), "deploy unit")
+	r := newRig(t, nil)
+	started := &tracing.Causes{}
+	started.Add(trace.SpanContextFromContext(ctx))
+	r.config.Tracer, r.config.Started = tracer, started
+	r.start()
+	r.settle(nil)
+	r.settle(func() { r.c.unit.ConfigVersion++ })
+	deploy.End()
+	var parents []bool
+	for _, s := range spans() {
+		if s.Name == "hook config-changed" {
+			parents = append(parents, s.Parent != "")
+		}
+	}
+	if !slices.Equal(parents, []bool{true, false}) {
+		t.Errorf("of both config-changed, these have a parent: %v", parents)
+	}
+}
+
 // Without a tracer hooks have no span, and know of none, even if their agent does.
 func TestHooksWithoutTraces(t *testing.T) {
 	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	r := newRig(t, map[string]string{"install": `echo "${TRACEPARENT-none}" >../traceparent`})
 	r.start()
-	r.c.await(t, "start", func() bool { return slices.Contains(r.hooks(), "start") })
+	r.settle(nil)
 	text, err := os.ReadFile(filepath.Join(r.dir, "traceparent"))
 	if err != nil || string(text) != "none\n" {
 		t.Errorf("the hook has TRACEPARENT %q, %v", text, err)
