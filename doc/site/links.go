@@ -20,10 +20,11 @@ type linker struct {
 	anchors map[string]map[string]string // document → heading, or "" → path of the page and #heading
 	titles  map[string]string            // of documents
 	files   map[string]bool              // of the repository that pages link to
+	images  map[string]bool              // that pages show
 }
 
 func newLinker(root fs.FS, pages []*page) *linker {
-	l := &linker{root, map[string]map[string]string{}, map[string]string{}, map[string]bool{}}
+	l := &linker{root, map[string]map[string]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}}
 	for _, p := range pages {
 		its := l.anchors[p.source]
 		if its == nil { // the first part of a split document is the whole
@@ -63,8 +64,14 @@ func (l *linker) page(p *page) error {
 			}
 			link.Destination = []byte(url)
 		}
-		if _, ok := n.(*ast.Image); ok {
-			return ast.WalkStop, errors.New("pages have no images yet")
+		if image, ok := n.(*ast.Image); ok && entering {
+			file := path.Join(path.Dir(p.source), string(image.Destination))
+			if _, err := fs.Stat(l.root, file); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s shows %s: %w", p.source, image.Destination, err))
+				return ast.WalkContinue, nil
+			}
+			l.images[file] = true
+			image.Destination = []byte(up(p.path) + file)
 		}
 		return ast.WalkContinue, nil
 	})

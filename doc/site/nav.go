@@ -33,8 +33,10 @@ var navigation = []group{
 		{"doc/hook-tools.md", "Hook tools"},
 		{"doc/providers.md", "Clouds"},
 		{"doc/api.md", "API"},
+		{"doc/dashboard.md", "Dashboard"},
 		{"doc/http.md", "Plain HTTP"},
 		{"doc/metrics.md", "Metrics"},
+		{"doc/tracing.md", "Traces"},
 	}},
 	{"Explanation", []item{
 		{"doc/architecture.md", "Architecture"},

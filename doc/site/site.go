@@ -86,6 +86,11 @@ func build(root fs.FS) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
+	for name := range s.links.images {
+		if s.files[name], err = fs.ReadFile(root, name); err != nil {
+			return nil, err
+		}
+	}
 	return s.files, s.addSearch()
 }
 

@@ -143,7 +143,7 @@ func TestWrongDocuments(t *testing.T) {
 		"# T\nof <NAME> and":                     "doc/api.md: <NAME> is HTML",
 		"# T\n\n<script>\nalert(1)\n</script>\n": "doc/api.md: <script>",
 		"no title":                               "doc/api.md: it does not begin with its title",
-		"# T\n![x](x.png)":                       "no images",
+		"# T\n![x](x.png)":                       "doc/api.md shows x.png: ",
 	} {
 		_, err := build(documents(map[string]string{"doc/api.md": text}))
 		if err == nil || !strings.Contains(err.Error(), want) {
