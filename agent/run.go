@@ -24,7 +24,7 @@ import (
 	"juju/hooks"
 	"juju/hooks/hooktools"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 	"juju/worker"
 )
 

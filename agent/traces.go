@@ -3,8 +3,8 @@ package agent
 import (
 	"context"
 
-	"juju/tracing"
-	"juju/tracing/export"
+	"juju/state/tracing"
+	"juju/state/tracing/export"
 )
 
 // trace begins to export the agent's spans, if its configuration says where to. end exports those that are left.

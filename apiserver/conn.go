@@ -21,7 +21,7 @@ import (
 	"juju/state/budget"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // A conn is a client's websocket. It has a goroutine that reads, one for each request in progress, and one that waits

@@ -9,7 +9,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // span begins the span of a request below the one that its caller names. Requests of agents, which never end, begin no traces

@@ -15,8 +15,8 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/statetest"
-	"juju/tracing"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing"
+	"juju/state/tracing/tracingtest"
 )
 
 // newTracedWorld serves a populated model, with traces, and returns the tracer and what it has recorded.

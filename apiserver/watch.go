@@ -13,7 +13,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/budget"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // watches are the watches of a connection. Thousands of clients wait for several watches each, so a connection has one

@@ -15,7 +15,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/hooks/tool"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // ErrStopped is the error of a hook killed by an external signal while its agent was being stopped, as when the host

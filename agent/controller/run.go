@@ -29,7 +29,7 @@ import (
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/mongo"
-	"juju/tracing/export"
+	"juju/state/tracing/export"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/provisioner"

@@ -14,7 +14,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 const (

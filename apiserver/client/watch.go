@@ -6,7 +6,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // stopTime limits the request to stop a watch. If it fails, the server stops the watch when the connection ends.

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"juju/doc/verify"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing/tracingtest"
 )
 
 // TestTracesInACollector runs the story of traces with OpenTelemetry's own collector, which `make verify-traces` builds.

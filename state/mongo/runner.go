@@ -13,7 +13,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // ErrNothing is returned by a builder if there is nothing to do.

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // ended records that a change has ended so, after so many attempts.

@@ -10,7 +10,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing/tracingtest"
 )
 
 // The span of a change has its attempts and how it ended, and that of one that is refused the kind of the error.

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // A Change says that a document was inserted, updated or removed.

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 	"juju/worker"
 )
 

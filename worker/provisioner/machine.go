@@ -15,7 +15,7 @@ import (
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/state/modelconfig"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // manualPause is the pause between two attempts to remove a manual machine.

@@ -12,7 +12,7 @@ import (
 	"juju/provider"
 	"juju/state/entity"
 	"juju/state/modelconfig"
-	"juju/tracing"
+	"juju/state/tracing"
 	"juju/worker"
 )
 

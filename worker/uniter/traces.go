@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"juju/tracing"
+	"juju/state/tracing"
 	"juju/worker/uniter/operation"
 	"juju/worker/uniter/resolver"
 )

@@ -9,8 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"juju/tracing"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing"
+	"juju/state/tracing/tracingtest"
 )
 
 // The hooks that a unit runs when its agent starts are below the span in which that was started, and know their own. A failed

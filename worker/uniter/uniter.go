@@ -13,7 +13,7 @@ import (
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/state/modelconfig"
-	"juju/tracing"
+	"juju/state/tracing"
 	"juju/worker"
 	"juju/worker/leadership"
 	"juju/worker/uniter/charmdir"

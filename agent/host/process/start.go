@@ -15,7 +15,7 @@ import (
 	"juju/agent/host/lockfile"
 	"juju/agent/host/logfile"
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 // Spec is a process to run in a directory.

@@ -8,8 +8,8 @@ import (
 
 	"juju/agent"
 	"juju/cmd/juju/cli"
-	"juju/tracing"
-	"juju/tracing/export"
+	"juju/state/tracing"
+	"juju/state/tracing/export"
 )
 
 // execute executes a command line, in a span if the environment asks for traces. That has only the command's name. On the

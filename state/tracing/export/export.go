@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"juju/state/entity"
-	"juju/tracing"
+	"juju/state/tracing"
 )
 
 var logger = loggo.GetLogger("juju.tracing")

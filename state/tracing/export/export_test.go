@@ -14,8 +14,8 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/state/entity"
-	"juju/tracing"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing"
+	"juju/state/tracing/tracingtest"
 )
 
 var program = Source{Service: "jujud", Instance: "a/0", Version: "1"}

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"juju/state/entity"
-	"juju/tracing"
-	"juju/tracing/tracingtest"
+	"juju/state/tracing"
+	"juju/state/tracing/tracingtest"
 )
 
 type key struct{}
