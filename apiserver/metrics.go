@@ -19,8 +19,6 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	r.SetPathValue("uuid", s.controllerModel.UUID())
 	s.serveEndpoint(endpoint{http.MethodGet, metricsPath, facades.Reader, facades.Reads,
 		func(s *Server, _ *visitor, w http.ResponseWriter, r *http.Request) error {
-			// The server's other deadlines are for websockets. This one would end a later response on the connection.
-			w.Header().Set("Connection", "close")
 			_, err := s.start(http.NewResponseController(w).SetWriteDeadline)
 			if err == nil {
 				s.config.Metrics.ServeHTTP(w, r)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
@@ -61,10 +62,13 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 	w.ok(w.controller.GrantModel(t.Context(), w.server.controllerModel.UUID(), "prometheus", controller.AccessRead, statetest.Admin))
 	w.ok(w.controller.GrantController(t.Context(), "root", controller.AccessSuperuser))
 	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS()}}
+	t.Cleanup(hc.CloseIdleConnections)
+	kept := false
 	get := func(tag entity.Tag, password string) string {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+w.address+"/metrics", nil)
 		w.ok(err)
+		r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { kept = i.Reused }}))
 		if !tag.IsZero() {
 			r.SetBasicAuth(params.TagOf(tag).String(), password)
 			r.Header.Set(params.NonceHeader, "controller")
@@ -77,9 +81,9 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 		return fmt.Sprint(response.StatusCode, " ", strings.TrimSpace(string(body)))
 	}
 	own := func(tag entity.Tag) string { t.Helper(); return get(tag, w.passwords[tag]) }
-	for range 2 { // on a connection of its own each time
-		if got := own(entity.UserTag("prometheus")); got != "200 juju_up 1" {
-			t.Errorf("with read access, the answer is %s", got)
+	for i := range 2 { // on one connection
+		if got := own(entity.UserTag("prometheus")); got != "200 juju_up 1" || kept != (i == 1) {
+			t.Errorf("with read access, the answer is %s, on a connection that was kept: %v", got, kept)
 		}
 	}
 	if got := own(entity.UserTag("root")); got != "200 juju_up 1" {
