@@ -50,6 +50,7 @@ type commandRunner struct {
 	addr    net.Addr // of the client
 	netConn *limitedConn
 	cancel  context.CancelCauseFunc // ends them, when the user or the model ends
+	plans   bool                    // says only what they would lead to
 }
 
 func (c *commander) serve(ctx context.Context) {
@@ -206,7 +207,7 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 	for _, text := range r.Commands {
 		addresses, ca := c.config.API()
 		request := commandline.Request{
-			Text: text, User: id.Tag.ID, Password: r.Credentials, ControllerName: c.config.Controller.Name(), Controller: c.config.Controller.UUID(),
+			Text: text, Plan: c.plans, User: id.Tag.ID, Password: r.Credentials, ControllerName: c.config.Controller.Name(), Controller: c.config.Controller.UUID(),
 			Cloud: c.config.Controller.Cloud(), CloudName: c.config.CloudSpec.Name,
 			Addresses: addresses, CACert: ca, Model: models[i].Owner + "/" + models[i].Name, UUID: c.uuid,
 		}

@@ -27,6 +27,9 @@ var playsCommand = flag.Bool("command", false, "play a command of a user")
 // playCommand plays a command: "hang", or an API call.
 func playCommand() {
 	r, dial, err := commandline.Receive(os.Stdin)
+	if r.Plan {
+		r.Text = "plan of " + r.Text
+	}
 	if err == nil && r.Text == "hang" {
 		fmt.Println("hanging")
 		select {}

@@ -274,7 +274,7 @@ func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror,
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	runner := commandRunner{Server: s, uuid: v.row.UUID, addr: v.addr, netConn: netConnOf(r.Context()), cancel: cancel}
+	runner := commandRunner{Server: s, uuid: v.row.UUID, addr: v.addr, netConn: netConnOf(r.Context()), cancel: cancel, plans: !c.Ran}
 	return "command", c.Do(ctx, func(ctx context.Context, line string, print func(string) error) error {
 		return runner.run(ctx, params.CLICommands{User: v.Tag.ID, Credentials: v.text, Commands: []string{line}}, print)
 	})

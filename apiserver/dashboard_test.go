@@ -255,7 +255,7 @@ func TestDashboardRunsCommands(t *testing.T) {
 	b := w.browser().logsIn(statetest.Admin)
 	plan := b.get(200, "admin/default/command?form=scale&service=mysql&units=4", partHeader, "1")
 	needConfinement(t, []string{plan})
-	for _, want := range []string{"juju add-unit mysql -n 2", "add-unit --dry-run mysql -n 2 in admin/default", "Run it", `value="add-unit mysql -n 2"`} {
+	for _, want := range []string{"juju add-unit mysql -n 2", "plan of add-unit mysql -n 2 in admin/default", "Run it", `value="add-unit mysql -n 2"`} {
 		if !strings.Contains(plan, want) {
 			t.Errorf("the plan has no %q:\n%s", want, plan)
 		}

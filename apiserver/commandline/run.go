@@ -18,6 +18,7 @@ import (
 // A Request is a command line, and who gives it where.
 type Request struct {
 	Text string // "status --format json"
+	Plan bool   // only say what it would lead to
 
 	User, Password string
 	ControllerName string

@@ -188,6 +188,17 @@ func TestInABrowser(t *testing.T) {
 	}
 	b.clicks("Close")
 
+	// A plan changes nothing, whatever the line says.
+	for _, line := range []string{"add-unit mysql --dry-run=false", "add-unit\tmysql --dry-run=0", "--logging-config add-unit mysql", "disable-command\tall\t-- for now"} {
+		if text := evaluate[string](b, fmt.Sprintf(`fetch("/dashboard/admin/default/command?" + new URLSearchParams({ line: %q })).then((r) => r.text())`, line)); strings.Contains(text, "Plan</h1>") {
+			t.Errorf("the plan of %q:\n%s", line, text)
+		}
+	}
+	blocks, err := s.st.Blocks().All(ctx)
+	if _, added := s.st.Unit(ctx, "mysql/2"); err != nil || added == nil || len(blocks) != 0 {
+		t.Errorf("a plan has added a unit (%v) or a block: %v (%v)", added, blocks, err)
+	}
+
 	// It is scaled, configured, and runs an action; each time the plan and the command come first.
 	b.goes("admin/default/service/mysql")
 	b.types(`input[name="units"]`, "3")

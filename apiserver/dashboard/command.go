@@ -43,12 +43,6 @@ func quote(words ...string) string {
 	return strings.Join(all, " ")
 }
 
-// Planned returns the command line that plans what another one does.
-func Planned(line string) string {
-	verb, rest, _ := strings.Cut(line, " ")
-	return strings.TrimSpace(verb + " --dry-run " + rest)
-}
-
 // noPlan is what a command prints that has no plan.
 const noPlan = "unknown flag: --dry-run"
 
@@ -171,16 +165,12 @@ func accessLine(form url.Values, _ *Mirror) ([]string, error) {
 	return []string{"grant", form.Get("user"), form.Get("access")}, nil
 }
 
-// A Runner runs a command line for the user of a page, and passes it each line of its output.
+// A Runner plans or runs a command line for the user of a page, and passes it each line of its output.
 type Runner func(ctx context.Context, line string, print func(string) error) error
 
 // Do plans a command, or runs it.
 func (c *Command) Do(ctx context.Context, run Runner) error {
-	line := c.Line
-	if !c.Ran {
-		line = Planned(line)
-	}
-	err := run(ctx, line, func(text string) error {
+	err := run(ctx, c.Line, func(text string) error {
 		c.Printed(text)
 		return nil
 	})

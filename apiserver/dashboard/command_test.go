@@ -46,12 +46,6 @@ func TestFormsAreCommandLines(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", query, line, err, want)
 		}
 	}
-	for line, want := range map[string]string{"add-unit web -n 2": "add-unit --dry-run web -n 2", "exec --unit web/0 -- ls": "exec --dry-run --unit web/0 -- ls",
-		"status": "status --dry-run"} {
-		if planned := Planned(line); planned != want {
-			t.Errorf("%s is planned as %s", line, planned)
-		}
-	}
 }
 
 // A hint names commands; pages run those that are complete and need no terminal.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,11 @@ func Run(ctx context.Context, stdin io.Reader) (code int, err error) {
 	}
 	if len(args) > 0 && args[0] == "juju" {
 		args = args[1:] // as it is written in a terminal
+	}
+	if r.Plan {
+		if args, err = planned(args); err != nil {
+			return 2, err
+		}
 	}
 	return commands.Run(ctx, s, args), nil
 }
@@ -87,6 +93,18 @@ func newSession(r commandline.Request, dial func(context.Context) (net.Conn, err
 		return conn, nil
 	}
 	return s
+}
+
+// planned returns the arguments of the command that plans what another one does. That has its name first, because after an
+// option --dry-run could be the value of that, and does not take --dry-run back.
+func planned(args []string) ([]string, error) {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") {
+		return nil, errors.New("a command line that is planned begins with the name of a command")
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--dry-run=") }) {
+		return nil, errors.New("a command line that is planned has no --dry-run")
+	}
+	return slices.Insert(args, 1, "--dry-run"), nil
 }
 
 // split splits a command line into words, as a shell does with one that has no special characters but quotes and
