@@ -16,7 +16,8 @@ import (
 // An identity is the result of a successful login.
 type identity struct {
 	facades.Identity
-	password string // the stamp of the password used to log in
+	password string       // the stamp of the password used to log in
+	session  *textSession // with whose text a user has logged in; nil if with a password
 	// For an agent, since is a time before its password was looked up, and home is the state that it was looked up in:
 	// nil for the model's own.
 	since time.Time
@@ -133,8 +134,8 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 
 // authenticateSession checks the session with which a command line of a page logs in for its user.
 func (s *Server) authenticateSession(ctx context.Context, model string, cred credential) (id identity, st *state.State, err error) {
-	session, err := s.controller.CheckSession(ctx, cred.password)
-	if errors.Is(err, entity.Unauthorized) || err == nil && !strings.EqualFold(session.User, cred.tag.ID) {
+	in, err := s.controller.CheckSession(ctx, cred.password)
+	if errors.Is(err, entity.Unauthorized) || err == nil && !strings.EqualFold(in.User, cred.tag.ID) {
 		err = invalidLogin()
 	}
 	if err == nil && model != "" {
@@ -143,10 +144,17 @@ func (s *Server) authenticateSession(ctx context.Context, model string, cred cre
 	if err != nil {
 		return identity{}, nil, err
 	}
-	if id, err = s.identify(ctx, entity.UserTag(session.User), model); err == nil && id.Roles == 0 {
+	if id, err = s.identifySession(ctx, in, cred.password, model); err == nil && id.Roles == 0 {
 		err = facades.Denied()
 	}
 	return id, st, err
+}
+
+// identifySession is identify for the user of a session.
+func (s *Server) identifySession(ctx context.Context, in controller.Session, text, model string) (identity, error) {
+	id, err := s.identify(ctx, entity.UserTag(in.User), model)
+	id.session, id.InSession = &textSession{in, text}, true
+	return id, err
 }
 
 // hashTurn waits for its turn to hash the password of a user. Unauthenticated clients can send names of any length, so
@@ -167,13 +175,54 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 }
 
 // identifyBy is identify for a user who has already logged in. A user whose password has changed since then has no
-// roles.
+// roles, and neither has one whose session has ended.
 func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
 	now, err := s.identify(ctx, then.Tag, model)
+	if err == nil && then.session != nil {
+		now.session, now.InSession = then.session, true
+		if _, ended := s.controller.CheckSession(ctx, then.session.text); errors.Is(ended, entity.Unauthorized) {
+			now.Roles = 0
+		} else if ended != nil {
+			return identity{}, ended
+		}
+	}
 	if err == nil && now.password != then.password {
 		now.Roles = 0
 	}
 	return now, err
+}
+
+// A textSession is a session of a browser, with its text.
+type textSession struct {
+	controller.Session
+	text string
+}
+
+// watchRights sends an event when what identifyBy returns of a user may have changed.
+func (s *Server) watchRights(ctx context.Context, then identity, model string) <-chan struct{} {
+	if then.session == nil {
+		return s.controller.WatchRights(ctx, then.Tag.ID, model)
+	}
+	changes, either := s.controller.WatchSession(ctx, then.session.Session, model), make(chan struct{})
+	s.active.Go(func() {
+		defer close(either)
+		expiry := time.NewTimer(then.session.Expires.Sub(s.config.now()))
+		defer expiry.Stop()
+		for open := true; ; {
+			select {
+			case <-expiry.C:
+			case _, open = <-changes:
+			}
+			if !open {
+				return
+			}
+			select {
+			case either <- struct{}{}:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return either
 }
 
 // followRights calls now with a user's roles, as returned by look, and calls it again whenever changes says that they may

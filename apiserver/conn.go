@@ -247,9 +247,9 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 }
 
 // follow ends the watches for which the user no longer has a role, and the connection when the user has no roles left.
-func (c *conn) follow(user entity.Tag) {
-	changes := c.server.controller.WatchRights(c.ctx, user.ID, c.uuid)
-	followRights(c.ctx, user, changes, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
+func (c *conn) follow(user identity) {
+	changes := c.server.watchRights(c.ctx, user, c.uuid)
+	followRights(c.ctx, user.Tag, changes, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
 		if now == 0 {
 			c.cancel(errRevoked)
 		}

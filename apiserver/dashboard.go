@@ -31,9 +31,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // A pageVisit is a request for a page of the dashboard.
 type pageVisit struct {
 	*visitor // its model is nil outside one
-	session  controller.Session
 	row      controller.ModelRow
-	text     string   // of the session
 	addr     net.Addr // of the browser
 }
 
@@ -170,14 +168,14 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 	ctx := r.Context()
 	g := netConnOf(ctx)
 	defer g.busy()()
-	session, err := s.controller.CheckSession(ctx, c.Value)
+	in, err := s.controller.CheckSession(ctx, c.Value)
 	if errors.Is(err, entity.Unauthorized) {
 		s.failed(g, r.RemoteAddr, "a session of a browser is not valid", err)
 		return nil, errNoSession
 	} else if err != nil {
 		return nil, err
 	}
-	v := &pageVisit{visitor: &visitor{model: s.controllerModel}, session: session, text: c.Value, addr: g.Conn.RemoteAddr()}
+	v := &pageVisit{visitor: &visitor{model: s.controllerModel}, addr: g.Conn.RemoteAddr()}
 	uuid := ""
 	if name != "" {
 		if v.row, err = s.modelNamed(ctx, owner, name); err != nil {
@@ -188,7 +186,7 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 			return nil, err
 		}
 	}
-	v.identity, err = s.identify(ctx, entity.UserTag(session.User), uuid)
+	v.identity, err = s.identifySession(ctx, in, c.Value, uuid)
 	return v, err
 }
 
@@ -221,7 +219,7 @@ func (s *Server) modelsPage(ctx context.Context, w http.ResponseWriter, v *pageV
 
 // pageClient logs the user of a page in to the API of a model, or with "" of the controller, from where the user is.
 func (s *Server) pageClient(ctx context.Context, v *pageVisit, model string) (*client.Conn, error) {
-	return client.Dial(ctx, client.Info{Model: model, Tag: v.Tag, Password: v.text, Dial: func(ctx context.Context) (net.Conn, error) {
+	return client.Dial(ctx, client.Info{Model: model, Tag: v.Tag, Password: v.session.text, Dial: func(ctx context.Context) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		return ours, s.handed.hand(ctx, fromUser{theirs, v.addr})
 	}})
@@ -276,7 +274,7 @@ func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror,
 	defer cancel(nil)
 	runner := commandRunner{Server: s, uuid: v.row.UUID, addr: v.addr, netConn: netConnOf(r.Context()), cancel: cancel, plans: !c.Ran}
 	return "command", c.Do(ctx, func(ctx context.Context, line string, print func(string) error) error {
-		return runner.run(ctx, params.CLICommands{User: v.Tag.ID, Credentials: v.text, Commands: []string{line}}, print)
+		return runner.run(ctx, params.CLICommands{User: v.Tag.ID, Credentials: v.session.text, Commands: []string{line}}, print)
 	})
 }
 
@@ -359,13 +357,8 @@ func (s *Server) pageStream(w http.ResponseWriter, r *http.Request, v *pageVisit
 	}
 	e, end := s.newSSE(w, r)
 	stop := e.guard(streamAccess{model: v.model, identity: v.identity, expires: v.session.Expires,
-		changes: s.controller.WatchSession(e.ctx, v.session, v.row.UUID),
-		look: func() (identity, error) {
-			if _, err := s.controller.CheckSession(e.ctx, v.text); errors.Is(err, entity.Unauthorized) {
-				return identity{}, nil
-			}
-			return s.identify(e.ctx, v.Tag, v.row.UUID)
-		}})
+		changes: s.watchRights(e.ctx, v.identity, v.row.UUID),
+		look:    func() (identity, error) { return s.identifyBy(e.ctx, v.identity, v.row.UUID) }})
 	return e, func() { stop(); end(); uncount() }, nil
 }
 

@@ -398,3 +398,33 @@ func TestASessionIsAPasswordOfItsUser(t *testing.T) {
 		t.Errorf("another text: %v", err)
 	}
 }
+
+// What a session has logged in ends with the session, and it can't outlive that by what it makes.
+func TestNothingOutlivesASession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	b := w.browser().logsIn(statetest.Admin)
+	dial := func(model string) *client.Conn {
+		info := w.adminInfo(model)
+		info.Password = b.cookie
+		return w.dial(info)
+	}
+	home, api := dial(""), dial(w.st.UUID())
+	if _, _, err := home.CreateLogin(t.Context()); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("a session makes another log-in: %v", err)
+	}
+	if _, _, err := api.CreateToken(t.Context(), "mine", time.Hour); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("a session makes a token: %v", err)
+	}
+	if err := home.SetPassword(t.Context(), statetest.Admin, "another"); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("a session sets its user's password: %v", err)
+	}
+	b.reads(303, b.send(http.MethodPost, "logout", url.Values{}))
+	for _, conn := range []*client.Conn{home, api} {
+		select {
+		case <-conn.Context().Done():
+		case <-time.After(verify.Patience):
+			t.Fatal("a connection outlives the session that it is logged in with")
+		}
+	}
+}

@@ -242,7 +242,7 @@ func (s *Server) streaming(
 		}
 		model := r.PathValue("uuid")
 		look := func() (identity, error) { return s.identifyBy(ctx, v.identity, model) }
-		followRights(ctx, v.Tag, s.controller.WatchRights(ctx, v.Tag.ID, model), look, func(now facades.Roles) {
+		followRights(ctx, v.Tag, s.watchRights(ctx, v.identity, model), look, func(now facades.Roles) {
 			if now&who == 0 {
 				cancel(errRevoked)
 			}

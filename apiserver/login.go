@@ -83,7 +83,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 	}})
 	conn.netConn.authenticated()
 	if id.Tag.Kind == entity.KindUser {
-		conn.requests.Go(func() { conn.follow(id.Tag) })
+		conn.requests.Go(func() { conn.follow(id) })
 	}
 	logger.Debugf("%s: logged in", conn)
 	return result, nil

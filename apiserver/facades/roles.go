@@ -38,6 +38,7 @@ type Identity struct {
 	Roles            Roles
 	ControllerAccess string // a user's
 	ModelAccess      string // a user's access to the model
+	InSession        bool   // a user has logged in with the session of a browser
 	Consumer         controller.Consumer
 }
 
@@ -49,6 +50,14 @@ func IdentityOf(user entity.Tag, model string, rights controller.Rights) Identit
 		id.Roles = userRoles[rights.Controller]
 	}
 	return id
+}
+
+// ownPassword returns an error if the caller has logged in with a session: it ends, and what it makes must not outlive it.
+func (c *Caller) ownPassword() error {
+	if !c.InSession {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "a session of a browser may not do this"), "Use juju where you have logged in with your password.")
 }
 
 // at looks up the caller's current rights in a model. The caller is a user.
