@@ -63,6 +63,20 @@ func TestVersions(t *testing.T) {
 	if !changes(TopicsOf("unit/web/0"), `[["unit","remove",{"name":"web/0"}]]`) || !changes(TopicsOf("machine/4"), unit) {
 		t.Error("a unit that is removed, or that comes to a machine, changes no page")
 	}
+	// Units are removed one after the other.
+	applies(t, m, false, "a-3", `[["unit","change",{"name":"db/7","application":"db","machine-id":"8"}],["unit","change",{"name":"db/8","application":"db","machine-id":"8"}],
+	 ["unit","change",{"name":"db/9","application":"db","machine-id":"8"}]]`)
+	for _, name := range []string{"db/7", "db/8", "db/9"} {
+		service, machine := m.Version(TopicsOf("service/db")), m.Version(TopicsOf("machine/8"))
+		applies(t, m, false, "a-4", `[["unit","remove",{"name":"`+name+`"}]]`)
+		if m.Version(TopicsOf("service/db")) == service || m.Version(TopicsOf("machine/8")) == machine {
+			t.Errorf("the end of %s changes no page of its service or machine", name)
+		}
+	}
+	applies(t, m, false, "a-5", `[["machine","change",{"id":"8"}],["machine","remove",{"id":"8"}],["application","remove",{"name":"db"}]]`)
+	if m.touched["units-on 8"] != 0 || m.touched["units-of db"] != 0 {
+		t.Errorf("the mirror remembers %v of what was removed", m.touched)
+	}
 	if TopicsOf("nosuch") != nil || changes(TopicsOf("nosuch"), unit) {
 		t.Error("a page that is none has topics")
 	}

@@ -86,6 +86,12 @@ func (p part) topics(kind, key string) []Topic {
 	return all
 }
 
+// ended returns the topics that end with a part.
+func ended(kind, key string) []Topic {
+	of := map[string]Topic{"application": "units-of ", "machine": "units-on "}
+	return []Topic{Topic(kind + " " + key), of[kind] + Topic(key)}
+}
+
 // Version returns a text that is another one whenever a part of one of the topics has changed.
 func (m *Mirror) Version(topics []Topic) string {
 	m.mu.RLock()
@@ -188,7 +194,9 @@ func (m *Mirror) set(kind, key string, p part, removed, whole bool) {
 	m.applied++
 	for _, t := range append(p.topics(kind, key), was.topics(kind, key)...) {
 		m.touched[t] = m.applied
-		if removed && strings.Contains(string(t), " ") {
+	}
+	if removed {
+		for _, t := range ended(kind, key) {
 			delete(m.touched, t) // as if it had never changed
 		}
 	}
@@ -205,6 +213,9 @@ func (m *Mirror) set(kind, key string, p part, removed, whole bool) {
 	}
 	if m.units[service][key] = true; removed {
 		delete(m.units[service], key)
+	}
+	if len(m.units[service]) == 0 {
+		delete(m.units, service)
 	}
 }
 
