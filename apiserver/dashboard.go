@@ -20,8 +20,8 @@ import (
 	"juju/state/entity"
 )
 
-// sessionCookie is the name of the cookie with a session. Browsers send it to this address only, over TLS only, and not with
-// requests that pages of others make; scripts can't read it.
+// sessionCookie is the name of the cookie with a session. Browsers send it to this host only, though to all of its ports, over
+// TLS only, and not with requests that pages of other sites make; scripts can't read it.
 const sessionCookie = "__Host-juju-session"
 
 // pagePolicy lets pages load and send what is the controller's own, and nothing else.
@@ -48,7 +48,7 @@ func (s *Server) serveDashboard(w http.ResponseWriter, r *http.Request) {
 		s.serveStatic(w, r, file)
 		return
 	}
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+	if err := http.NewCrossOriginProtection().Check(r); err != nil || isOfAnotherPage(r) {
 		http.Error(w, "a page of another origin sent this request", http.StatusForbidden)
 		return
 	}
@@ -66,6 +66,16 @@ func (s *Server) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.writePageError(w, r, err)
 	}
+}
+
+// isOfAnotherPage reports whether a page of another origin has sent a request, other than by a link to a page that shows
+// something. Those of other ports of the host are of the same site: browsers send the cookie with their requests.
+func isOfAnotherPage(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-site", "cross-site":
+		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || strings.HasSuffix(r.URL.Path, "/command")
+	}
+	return false
 }
 
 func (s *Server) serveStatic(w http.ResponseWriter, r *http.Request, name string) {

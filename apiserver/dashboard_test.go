@@ -241,6 +241,16 @@ func TestDashboardRefusesOtherOrigins(t *testing.T) {
 		}
 	}
 	b.get(200, "admin/default/")
+	// A page of another port of the host is of the same site, so browsers send the cookie with its requests.
+	for _, site := range []string{"same-site", "cross-site"} {
+		for _, path := range []string{"admin/default/command?line=add-machine", "admin/default/picture.json", "admin/default/events", "admin/default/units"} {
+			b.get(403, path, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script")
+			b.get(403, path, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe")
+		}
+		b.get(200, "admin/default/units", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+		b.get(403, "admin/default/command?line=add-machine", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+		b.get(200, "login", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	}
 	b.reads(404, b.send(http.MethodPost, "admin/default/services", url.Values{}))
 	b.reads(400, b.send(http.MethodPost, "admin/default/command", url.Values{"line": {strings.Repeat("x", maxForm)}}))
 	if text := b.get(400, "admin/default/command?form=nosuch"); !strings.Contains(text, "there is no form nosuch") {
