@@ -394,7 +394,7 @@ func (s *Server) pageLog(w http.ResponseWriter, r *http.Request, v *pageVisit) e
 		return err
 	}
 	defer leave()
-	if e.begin() != nil {
+	if r.Method == http.MethodHead || e.begin() != nil {
 		return nil
 	}
 	q := logs.Query{Filter: logs.Filter{IncludeEntity: []string{tag.String()}}, Backlog: pageBacklog}
@@ -421,7 +421,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit
 		return err
 	}
 	defer leave()
-	if e.begin() != nil {
+	if r.Method == http.MethodHead || e.begin() != nil {
 		return nil
 	}
 	beat := time.NewTicker(s.limits.PingEvery)

@@ -387,6 +387,9 @@ func TestDashboardLog(t *testing.T) {
 func TestASessionIsAPasswordOfItsUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
+	b.reads(200, b.send(http.MethodHead, "admin/default/log?entity=unit-mysql-0", nil))
+	b.reads(200, b.send(http.MethodHead, "admin/default/events", nil))
+	b.get(200, "admin/default/units") // the connection is free
 	w.guests()
 	b := w.browser().logsIn("bob")
 	dial := func(user, model, password string) error {
