@@ -11,13 +11,13 @@
   svg.call(zoom).on("dblclick.zoom", null);
   const filter = document.getElementById("filter");
   const places = new Map(); // where services are, by name
-  let fitted = false, moved = false, shown = null;
+  let fitted = false, moved = false, dragged = "", shown = null;
 
   // layout gives a place to each service that has none: one that a user has chosen, or one that D3's forces find.
   function layout(data) {
     const nodes = data.nodes.map((n) => {
       const known = places.get(n.name);
-      const fixed = n.x !== undefined ? { x: n.x, y: n.y } : known;
+      const fixed = n.x !== undefined && n.name !== dragged ? { x: n.x, y: n.y } : known;
       return Object.assign({ name: n.name }, fixed && { x: fixed.x, y: fixed.y, fx: fixed.x, fy: fixed.y });
     });
     if (nodes.some((n) => n.fx === undefined)) {
@@ -60,7 +60,8 @@
     moved = true;
     places.set(n.name, { x: e.x, y: e.y });
     move();
-  }).on("start", () => { moved = false; }).on("end", (e, n) => {
+  }).on("start", (e, n) => { moved = false; dragged = n.name; }).on("end", (e, n) => {
+    dragged = "";
     const at = places.get(n.name);
     if (moved) store(new URLSearchParams({ service: n.name, x: Math.round(at.x), y: Math.round(at.y) }));
   }).subject((e, n) => places.get(n.name));
