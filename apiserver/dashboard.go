@@ -275,7 +275,9 @@ const partHeader = "Juju-Part"
 
 // commandPage plans a command line of a page, or runs it.
 func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror, p *dashboard.Page) (name string, err error) {
-	c := &dashboard.Command{Ran: r.Method == http.MethodPost, Writes: p.Writes}
+	// Forms are posted also to be planned: those of settings can be too large for an address.
+	ran := r.Method == http.MethodPost && r.Form.Get("form") == "" && r.Form.Get("plan") == ""
+	c := &dashboard.Command{Ran: ran, Writes: p.Writes}
 	p.Title, p.Content = "Command", c
 	if c.Line, err = dashboard.CommandLine(r.Form, m); err != nil {
 		return "", err

@@ -270,6 +270,15 @@ func TestDashboardRunsCommands(t *testing.T) {
 			t.Errorf("the plan has no %q:\n%s", want, plan)
 		}
 	}
+	if strings.Index(plan, "Plan again") > strings.Index(plan, "Run it") {
+		t.Error("the return key, which is the first button, runs a line that was edited and not planned")
+	}
+	large := url.Values{"form": {"config"}, "service": {"mysql"}, "set-text": {strings.Repeat("x", 64<<10)}, "was-text": {""}}
+	for _, form := range []url.Values{large, {"line": {"add-unit mysql"}, "plan": {"1"}}} {
+		if text := b.reads(200, b.send(http.MethodPost, "admin/default/command", form)); !strings.Contains(text, "Plan</h1>") || !strings.Contains(text, "plan of ") {
+			t.Errorf("a form that is sent by POST is not planned:\n%.2000s", text)
+		}
+	}
 	done := b.reads(200, b.send(http.MethodPost, "admin/default/command", url.Values{"line": {"juju add-unit mysql -n 2"}}))
 	if !strings.Contains(done, "Done") || !strings.Contains(done, "add-unit mysql -n 2 in admin/default &lt;nil&gt;") {
 		t.Errorf("it was run:\n%s", done)
@@ -381,15 +390,15 @@ func TestDashboardLog(t *testing.T) {
 		t.Errorf("the next line is %s", one.data)
 	}
 	b.get(400, "admin/default/log?entity=x")
+	b.reads(200, b.send(http.MethodHead, "admin/default/log?entity=unit-mysql-0", nil))
+	b.reads(200, b.send(http.MethodHead, "admin/default/events", nil))
+	b.get(200, "admin/default/units") // the connection is free
 }
 
 // The text of a session logs its user in to the API, and no one else.
 func TestASessionIsAPasswordOfItsUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
-	b.reads(200, b.send(http.MethodHead, "admin/default/log?entity=unit-mysql-0", nil))
-	b.reads(200, b.send(http.MethodHead, "admin/default/events", nil))
-	b.get(200, "admin/default/units") // the connection is free
 	w.guests()
 	b := w.browser().logsIn("bob")
 	dial := func(user, model, password string) error {

@@ -183,6 +183,11 @@ func (b *tab) accessible(what string) {
 	b.run(cdpAction(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
+// evaluation returns an action that evaluates an expression.
+func evaluation(expression string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](expression)
+}
+
 // scroll returns an action that shows an element.
 func scroll(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({ block: "center" })`, selector))

@@ -110,12 +110,16 @@ func (m *Mirror) unitsOf(service string) []string {
 func changed(form url.Values, prefix string) (keys []string, values map[string]string) {
 	values = map[string]string{}
 	for field := range form {
-		if key, ok := strings.CutPrefix(field, prefix+"-"); ok && form.Get(field) != form.Get("was-"+key) {
-			values[key] = strings.ReplaceAll(form.Get(field), "\r\n", "\n")
+		key, ok := strings.CutPrefix(field, prefix+"-")
+		if value := ofLines(form.Get(field)); ok && value != ofLines(form.Get("was-"+key)) {
+			values[key] = value
 		}
 	}
 	return slices.Sorted(maps.Keys(values)), values
 }
+
+// ofLines returns a text with the line breaks that browsers change.
+func ofLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // configLine changes a service's settings.
 func configLine(form url.Values, _ *Mirror) ([]string, error) {

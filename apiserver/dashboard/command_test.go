@@ -20,6 +20,7 @@ func TestFormsAreCommandLines(t *testing.T) {
 		"form=config&service=web&set-a=1&was-a=1&set-b=x+y&was-b=":                    "config web 'b=x y'",
 		"form=config&service=web&set-a=it's&was-a=":                                   `config web 'a=it'\''s'`,
 		"form=config&service=web&set-a=1%0D%0A2&was-a=":                               "config web 'a=1\n2'",
+		"form=config&service=web&set-a=1%0A2&was-a=1%0D%0A2&set-b=x&was-b=":           "config web b=x",
 		"form=action&unit=web/0&action=go":                                            "run-action web/0 go",
 		"form=action&unit=web/0&unit=web/10&action=go&set-n=5&was-n=1&type-n=integer": "run-action web/0 web/10 go n=5",
 		"form=action&unit=web/0&action=go&set-n=5&was-n=&type-n=string":               `run-action web/0 go 'n="5"'`,

@@ -84,6 +84,21 @@ func TestPagesHaveNoScriptsInThem(t *testing.T) {
 	}
 }
 
+// A form that its user does not touch changes nothing: an unset boolean stays unset, and browsers drop a line break after
+// <textarea>.
+func TestFormsOfSettingsKeepValues(t *testing.T) {
+	text, err := RenderPart("service", Page{Model: "admin/m", Writes: true, Content: &Service{ServiceRow: ServiceRow{Name: "web"},
+		Settings: []Setting{{Name: "debug", Type: "boolean"}, {Name: "key", Type: "string", Value: "\nx\n", Long: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`name="set-debug"><option selected></option>`, "rows=\"6\">\n\nx\n</textarea>"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 func TestListsOfAModel(t *testing.T) {
 	m := NewMirror()
 	applies(t, m, true, "a-1", shop)

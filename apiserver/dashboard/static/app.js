@@ -38,11 +38,11 @@
 
   // The page follows its events.
   const state = document.getElementById("live");
-  let last = new Date(), waiting = false, behind = false, retry;
+  let last = new Date(), waiting = false, behind = false, over = false, retry;
   const juju = window.juju = { refresh, draw: async () => {} }; // draw is another script's, and fails if it must be tried again
-  function show(ok) {
-    if (!state) return;
-    const text = ok ? "live" : `not connected; this is how it was at ${last.toLocaleTimeString()}`;
+  function show(ok, why = "not connected") {
+    if (!state || over) return;
+    const text = ok ? "live" : `${why}; this is how it was at ${last.toLocaleTimeString()}`;
     if (state.textContent === text) return;
     state.className = ok ? "live" : "stale";
     state.textContent = text;
@@ -50,6 +50,7 @@
 
   // refresh fetches what the page shows; at most one request is on its way, and one follows if more has changed meanwhile.
   async function refresh() {
+    if (over) return;
     if (waiting) {
       behind = true;
       return;
@@ -77,17 +78,48 @@
       waiting = false;
     }
   }
+  // follow hears events while its page is visible: of all tabs together, browsers open six connections to a host.
   function follow(url, handlers) {
-    const events = new EventSource(url); // reconnects by itself, unless the server refuses
-    for (const [name, handle] of Object.entries(handlers)) events.addEventListener(name, handle);
-    events.addEventListener("end", () => { events.close(); setTimeout(() => follow(url, handlers), 2000); });
-    events.addEventListener("error", async () => {
-      if (events.readyState !== EventSource.CLOSED) return;
+    let events = null, timer;
+    function close() {
+      clearTimeout(timer);
+      events?.close();
+      events = null;
+    }
+    function later() {
+      close();
+      if (!over) timer = setTimeout(open, 2000);
+    }
+    async function refused(e) { // EventSource reconnects by itself, unless the server refuses
+      if (e.target.readyState !== EventSource.CLOSED) return;
       const reply = await fetch(location.href, part).catch(() => null); // a session that has ended redirects
-      if (reply === null && navigator.onLine && await loggedOut()) return location.assign("/dashboard/login");
-      setTimeout(() => follow(url, handlers), 2000);
-    });
-    return events;
+      if (reply?.status === 403 || reply?.status === 404) end(await reply.text());
+      else if (reply === null && navigator.onLine && await loggedOut()) logIn();
+      if (e.target === events) later();
+    }
+    function open() {
+      if (events || document.hidden) return;
+      events = new EventSource(url);
+      for (const [name, handle] of Object.entries(handlers)) events.addEventListener(name, handle);
+      events.addEventListener("end", later);
+      events.addEventListener("error", refused);
+    }
+    document.addEventListener("visibilitychange", () => { document.hidden ? close() : open(); });
+    open();
+  }
+
+  // end shows why there is nothing to follow any more: the model was removed, or its user may no longer read it.
+  function end(html) {
+    if (over) return;
+    over = true;
+    state.textContent = state.className = "";
+    merge(document.getElementById("main"), html);
+  }
+
+  // logIn leaves the page of a session that has ended, unless its user would lose something.
+  function logIn() {
+    if (!dialog.open && !document.querySelector("[data-dirty]")) return location.assign("/dashboard/login");
+    show(false, "your session has ended; log in again in another tab");
   }
   async function loggedOut() {
     const reply = await fetch("/dashboard/", { redirect: "manual" }).catch(() => null);
@@ -115,16 +147,23 @@
   }
 
   // Commands are planned and run in a dialog; without it they are pages of their own.
-  async function inDialog(url, init) {
-    dialog.innerHTML = '<p class="soft" role="status">Planning…</p>';
-    if (init) dialog.firstElementChild.textContent = "Running…";
+  let asked = 0, origin = null; // how often the dialog was filled, and the form that it is about
+  const closer = '<p class="buttons"><a class="button" data-close href="">Close</a></p>';
+  async function inDialog(url, init, doing = "Planning…") {
+    const mine = ++asked;
+    dialog.innerHTML = `<p class="soft" role="status">${doing}</p>${closer}`;
     if (!dialog.open) dialog.showModal();
+    let html;
     try {
-      const reply = await fetch(url, Object.assign({}, part, init));
-      merge(dialog, await reply.text());
+      html = await (await fetch(url, Object.assign({}, part, init))).text();
     } catch {
-      dialog.innerHTML = '<p class="health failing" role="alert">The controller does not answer.</p>';
+      const why = await loggedOut() ? "Your session has ended. Log in again in another tab, and go on here." : "The controller does not answer.";
+      html = `<p class="health failing" role="alert">${why}</p>`;
     }
+    if (mine !== asked) return; // it was closed meanwhile
+    merge(dialog, html);
+    if (!dialog.querySelector("[data-close]")) dialog.insertAdjacentHTML("beforeend", closer);
+    if (origin && dialog.querySelector("[data-done]")) delete origin.dataset.dirty;
     dialog.querySelector("h1")?.setAttribute("tabindex", "-1");
     dialog.querySelector("h1")?.focus();
   }
@@ -140,6 +179,7 @@
       if (!dialog.open) return;
       dialog.close();
     } else {
+      origin = null;
       inDialog(link.href);
     }
     e.preventDefault();
@@ -149,12 +189,12 @@
     if (form.dataset.command === undefined && form.dataset.run === undefined) return;
     if (form.dataset.run !== undefined && !dialog.open) return; // on a page of its own
     e.preventDefault();
-    delete form.dataset.dirty;
-    const query = new URLSearchParams(new FormData(form));
-    if ((button?.getAttribute("formmethod") ?? form.getAttribute("method")) === "get") inDialog(form.getAttribute("action") + "?" + query);
-    else inDialog(form.getAttribute("action"), { method: "POST", body: query });
+    const query = new URLSearchParams(new FormData(form, button)), runs = form.dataset.run !== undefined && button?.name !== "plan";
+    if (!runs && !dialog.contains(form)) origin = form;
+    if (form.getAttribute("method") === "get") inDialog(form.getAttribute("action") + "?" + query);
+    else inDialog(form.getAttribute("action"), { method: "POST", body: query }, runs ? "Running…" : undefined);
   });
-  dialog?.addEventListener("close", () => { dialog.replaceChildren(); refresh(); });
+  dialog?.addEventListener("close", () => { asked++; dialog.replaceChildren(); refresh(); });
 
   const login = document.getElementById("login");
   if (login && location.hash.length > 1) {
