@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -196,20 +195,16 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 	}
 	defer ended()
 	defer c.ending.join(c.Server, model, id, c.cancel)()
-	models, err := c.controller.Models(ctx)
+	row, err := c.controller.ModelRow(c.uuid)
 	if err != nil {
 		return err
-	}
-	i := slices.IndexFunc(models, func(m controller.ModelRow) bool { return m.UUID == c.uuid })
-	if i < 0 {
-		return entity.Errorf(entity.NotFound, "model %q not found", c.uuid)
 	}
 	for _, text := range r.Commands {
 		addresses, ca := c.config.API()
 		request := commandline.Request{
 			Text: text, Plan: c.plans, User: id.Tag.ID, Password: r.Credentials, ControllerName: c.config.Controller.Name(), Controller: c.config.Controller.UUID(),
 			Cloud: c.config.Controller.Cloud(), CloudName: c.config.CloudSpec.Name,
-			Addresses: addresses, CACert: ca, Model: models[i].Owner + "/" + models[i].Name, UUID: c.uuid,
+			Addresses: addresses, CACert: ca, Model: row.Owner + "/" + row.Name, UUID: c.uuid,
 		}
 		bound := commandline.Bound{Time: c.limits.CommandTime, Output: c.limits.CommandOutput}
 		accept := func(conn net.Conn) error { return c.handed.hand(ctx, fromUser{conn, c.addr}) }

@@ -12,17 +12,11 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/dashboard"
-	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
-	"juju/apiserver/logs"
 	"juju/apiserver/params"
 	"juju/state/controller"
 	"juju/state/entity"
 )
-
-// sessionCookie is the name of the cookie with a session. Browsers send it to this host only, though to all of its ports, over
-// TLS only, and not with requests that pages of other sites make; scripts can't read it.
-const sessionCookie = "__Host-juju-session"
 
 // pagePolicy lets pages load and send what is the controller's own, and nothing else.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -89,52 +83,6 @@ func (s *Server) serveStatic(w http.ResponseWriter, r *http.Request, name string
 	_, _ = w.Write(text)
 }
 
-// pageLogin begins a session with a log-in.
-func (s *Server) pageLogin(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	g := netConnOf(r.Context())
-	defer g.busy()()
-	text, session, err := s.controller.BeginSession(controller.Began(r.Context()), r.PostFormValue("code"))
-	if errors.Is(err, entity.Unauthorized) {
-		s.failed(g, r.RemoteAddr, "a browser cannot log in", err)
-		s.writePage(w, http.StatusForbidden, "login", dashboard.Page{Title: "Log in", Controller: s.controller.Name(), Content: err.Error()}, false)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.barrier(r.Context()); err != nil {
-		return err
-	}
-	setSession(w, text, session.Expires)
-	http.Redirect(w, r, dashboard.Path, http.StatusSeeOther)
-	return nil
-}
-
-func setSession(w http.ResponseWriter, text string, expires time.Time) {
-	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: text, Path: "/", Expires: expires, Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode})
-}
-
-func (s *Server) pageLogout(w http.ResponseWriter, r *http.Request) error {
-	ctx := controller.Began(r.Context())
-	if c, err := r.Cookie(sessionCookie); err == nil {
-		session, err := s.controller.CheckSession(ctx, c.Value)
-		if err == nil {
-			err = s.controller.EndSession(ctx, session.ID)
-		}
-		if err != nil && !errors.Is(err, entity.Unauthorized) {
-			return err
-		}
-	}
-	if err := s.barrier(ctx); err != nil {
-		return err
-	}
-	setSession(w, "", time.Unix(1, 0))
-	http.Redirect(w, r, dashboard.Path+"login", http.StatusSeeOther)
-	return nil
-}
-
 // page serves a page to who has a session.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, below string) error {
 	owner, rest, inModel := strings.Cut(below, "/")
@@ -148,7 +96,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, below string) erro
 		return entity.Errorf(entity.Invalid, "the form is malformed or too large")
 	}
 	var v *pageVisit
-	err := s.visit(r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
+	return s.visit(r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
 		var err error
 		if v, err = s.pageVisit(r, owner, name); err != nil {
 			return nil, err
@@ -163,55 +111,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, below string) erro
 		}
 		return s.modelPage(w, r, v, rest)
 	})
-	return err
 }
 
 // maxForm limits the bytes of a form: a command line, or a service's settings.
 const maxForm = 256 << 10
-
-// pageVisit authenticates a request by its session.
-func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, error) {
-	c, err := r.Cookie(sessionCookie)
-	if err != nil {
-		return nil, errNoSession
-	}
-	ctx := r.Context()
-	g := netConnOf(ctx)
-	defer g.busy()()
-	in, err := s.controller.CheckSession(ctx, c.Value)
-	if errors.Is(err, entity.Unauthorized) {
-		s.failed(g, r.RemoteAddr, "a session of a browser is not valid", err)
-		return nil, errNoSession
-	} else if err != nil {
-		return nil, err
-	}
-	v := &pageVisit{visitor: &visitor{model: s.controllerModel}, addr: g.Conn.RemoteAddr()}
-	uuid := ""
-	if name != "" {
-		if v.row, err = s.modelNamed(ctx, owner, name); err != nil {
-			return nil, err
-		}
-		uuid = v.row.UUID
-		if v.model, err = s.controller.Model(ctx, uuid); err != nil {
-			return nil, err
-		}
-	}
-	v.identity, err = s.identifySession(ctx, in, c.Value, uuid)
-	return v, err
-}
-
-// errNoSession sends who has no session to the page for a log-in.
-var errNoSession = errors.New("there is no session")
-
-func (s *Server) modelNamed(ctx context.Context, owner, name string) (controller.ModelRow, error) {
-	rows, err := s.controller.Models(ctx)
-	for _, row := range rows {
-		if strings.EqualFold(row.Owner, owner) && row.Name == name {
-			return row, err
-		}
-	}
-	return controller.ModelRow{}, cmp.Or(err, error(entity.Errorf(entity.NotFound, "model %q not found", owner+"/"+name)))
-}
 
 func (s *Server) modelsPage(ctx context.Context, w http.ResponseWriter, v *pageVisit) error {
 	api, err := s.pageClient(ctx, v, "")
@@ -355,105 +258,4 @@ func (s *Server) writePageError(w http.ResponseWriter, r *http.Request, err erro
 		title = "Not found"
 	}
 	s.writePage(w, status, "failed", dashboard.Page{Title: title, Controller: s.controller.Name(), Content: e.Message}, r.Header.Get(partHeader) != "")
-}
-
-// pagePause is how long after one event of a page the next one comes at the earliest, so that a busy model does not keep
-// browsers and the controller busy.
-const pagePause = 250 * time.Millisecond
-
-// pageStream begins a stream to a page, which lasts until the session ends or its user may no longer read the model.
-func (s *Server) pageStream(w http.ResponseWriter, r *http.Request, v *pageVisit) (e *sse, leave func(), err error) {
-	uncount, err := s.members.watch(v.row.UUID, v.identity)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, end := s.newSSE(w, r)
-	stop := e.guard(streamAccess{model: v.model, identity: v.identity, expires: v.session.Expires,
-		changes: s.watchRights(e.ctx, v.identity, v.row.UUID),
-		look:    func() (identity, error) { return s.identifyBy(e.ctx, v.identity, v.row.UUID) }})
-	return e, func() { stop(); end(); uncount() }, nil
-}
-
-// A logLine is a line of an agent's log, as a page gets it.
-type logLine struct {
-	Time     time.Time `json:"time"`
-	Severity string    `json:"severity"`
-	Module   string    `json:"module"`
-	Message  string    `json:"message"`
-}
-
-// pageBacklog is how many lines a page shows of what was logged before.
-const pageBacklog = 200
-
-// pageLog sends a page the log of an agent as it grows.
-func (s *Server) pageLog(w http.ResponseWriter, r *http.Request, v *pageVisit) error {
-	tag, err := entity.ParseTag(r.Form.Get("entity"))
-	if err != nil {
-		return err
-	}
-	e, leave, err := s.pageStream(w, r, v)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if r.Method == http.MethodHead || e.begin() != nil {
-		return nil
-	}
-	q := logs.Query{Filter: logs.Filter{IncludeEntity: []string{tag.String()}}, Backlog: pageBacklog}
-	h := s.hold(v.model.UUID(), v.identity, e.end)
-	defer h.Close()
-	q.Keep = keeping(e.ctx, h)
-	err = s.followLog(e.ctx, v.visitor, q, func(m debuglog.Message) error {
-		text, err := event("line", "", logLine{m.Timestamp, m.Severity, m.Module, m.Message})
-		if err != nil {
-			return err
-		}
-		h.Idle() // while the browser reads, the memory can be reclaimed for others
-		defer h.Busy()
-		return e.write(text)
-	})
-	_ = e.bye(cmp.Or(context.Cause(e.ctx), err, errBye))
-	return nil
-}
-
-// pageEvents tells a page whenever what it shows has changed.
-func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit, m *dashboard.Mirror, done <-chan struct{}) error {
-	e, leave, err := s.pageStream(w, r, v)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if r.Method == http.MethodHead || e.begin() != nil {
-		return nil
-	}
-	beat := time.NewTicker(s.limits.PingEvery)
-	defer beat.Stop()
-	topics := dashboard.TopicsOf(r.Form.Get("page"))
-	for known := ""; ; {
-		changed := m.Changed()
-		if now := m.Version(topics); now != known {
-			known = now
-			text, err := event("changed", "", m.Revision())
-			if err != nil || e.write(text) != nil {
-				return err
-			}
-			select {
-			case <-time.After(pagePause):
-			case <-e.ctx.Done():
-			}
-		}
-		select {
-		case <-changed:
-		case <-beat.C:
-			if e.write([]byte(":\n\n")) != nil {
-				return nil
-			}
-		case <-done:
-			_ = e.bye(errNoModel)
-			return nil
-		case <-e.ctx.Done():
-			_ = e.bye(context.Cause(e.ctx))
-			return nil
-		}
-	}
 }

@@ -235,6 +235,15 @@ func (c *Controller) ModelRow(id string) (row ModelRow, err error) {
 	return row, err
 }
 
+// ModelNamed is ModelRow by the model's owner and name.
+func (c *Controller) ModelNamed(owner, name string) (row ModelRow, err error) {
+	var named struct{ Model string }
+	if err := c.db.Get(modelNamesC, modelNameID(owner, name), &named, fmt.Sprintf("model %q", owner+"/"+name)); err != nil {
+		return row, err
+	}
+	return c.ModelRow(named.Model)
+}
+
 // Models returns the models that are ready or being removed, by name.
 func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	var rows []ModelRow
