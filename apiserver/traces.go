@@ -20,7 +20,7 @@ func (c *conn) span(ctx context.Context, who *facades.Caller, req *params.Reques
 		tracer = nil
 	}
 	if tracer == nil {
-		return tracing.Begin(ctx, nil, "")
+		return ctx, tracing.None
 	}
 	ctx = trace.ContextWithRemoteSpanContext(ctx, above)
 	return tracing.Begin(ctx, tracer, req.Type+"."+req.Request, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(c.attributes()...))
@@ -41,8 +41,7 @@ func (c *conn) attributes() []attribute.KeyValue {
 func (c *conn) delivered(ow *openWatch) (trace.Span, params.Trace) {
 	causes := ow.causes.Take()
 	if len(causes) == 0 {
-		_, none := tracing.Begin(c.ctx, nil, "")
-		return none, params.Trace{}
+		return tracing.None, params.Trace{}
 	}
 	ctx, links := tracing.After(c.ctx, causes)
 	_, span := tracing.Begin(ctx, c.server.config.Tracer, ow.facade()+".Next", trace.WithSpanKind(trace.SpanKindProducer), links,

@@ -22,7 +22,7 @@ const Scope = "juju"
 func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	above := trace.SpanFromContext(ctx)
 	if !above.IsRecording() {
-		return ctx, none
+		return ctx, None
 	}
 	return above.TracerProvider().Tracer(Scope).Start(ctx, name, options...)
 }
@@ -30,13 +30,13 @@ func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (
 // Begin begins a span that may be the first of its trace. It does nothing if tracer is nil.
 func Begin(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if tracer == nil {
-		return ctx, none
+		return ctx, None
 	}
 	return tracer.Start(ctx, name, options...)
 }
 
-// none is the span that does nothing.
-var none = trace.SpanFromContext(context.Background())
+// None is the span that does nothing.
+var None = trace.SpanFromContext(context.Background())
 
 // End ends a span. Of an error it has only the kind, because the text may have values of settings.
 func End(span trace.Span, err error) {

@@ -30,7 +30,7 @@ func NewWork(ctx context.Context, tracer trace.Tracer, started *Causes) (*Work, 
 // Begin begins the span of something that the worker does. The caller must call End.
 func (w *Work) Begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if w.tracer == nil {
-		return ctx, none
+		return ctx, None
 	}
 	w.mu.Lock()
 	w.now = Merge(w.now, w.causes.Take()...)
