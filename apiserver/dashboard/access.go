@@ -29,15 +29,14 @@ type Models struct {
 	Rows  []ModelRow
 	Nodes []entity.ControllerNode
 	Users []entity.UserInfo
-	Admin bool // all users are shown, and not only the one who looks
 }
 
 // A ModelRow is a model in the list of them.
 type ModelRow struct {
-	Name, Path, Status, Message, Access, Cloud, Release string
-	Health                                              Health
-	Dying                                               bool
-	Machines, Units                                     int64
+	Name, Path, Status, Message, Access, Cloud string
+	Health                                     Health
+	Dying                                      bool
+	Machines, Units                            int64
 }
 
 // ReadModels reads the page of a controller.
@@ -49,7 +48,7 @@ func ReadModels(ctx context.Context, api *client.Conn) (*Models, error) {
 	}
 	for _, m := range all {
 		row := ModelRow{Name: m.OwnerTag.ID + "/" + m.Name, Path: ModelPath(m.OwnerTag.ID, m.Name), Status: string(m.Status.Status),
-			Message: m.Status.Message, Access: m.UserAccess, Cloud: m.CloudName, Release: m.Release,
+			Message: m.Status.Message, Access: m.UserAccess, Cloud: m.CloudName,
 			Health: healthOf(status{Current: string(m.Status.Status)}), Dying: m.Life != entity.Alive.String()}
 		for _, c := range m.Counts {
 			switch c.Entity {
@@ -66,7 +65,7 @@ func ReadModels(ctx context.Context, api *client.Conn) (*Models, error) {
 		return nil, err
 	}
 	page.Users, err = api.Users(ctx, true)
-	if page.Admin = err == nil; errors.Is(err, entity.Unauthorized) {
+	if errors.Is(err, entity.Unauthorized) {
 		err = nil
 	}
 	return page, err

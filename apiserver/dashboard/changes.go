@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -36,13 +37,12 @@ type changes []Change
 var kindWords = map[string]string{"application": "service", "remoteApplication": "service of another model", "applicationOffer": "offer",
 	"action": "task"}
 
+func wordFor(kind string) string { return cmp.Or(kindWords[kind], kind) }
+
 // note remembers how a part has changed. A model that is read as a whole shows no changes, but since when things are as they
 // are.
 func (c *changes) note(kind, key string, was, now part, known, removed, whole bool) {
-	word := kind
-	if w := kindWords[kind]; w != "" {
-		word = w
-	}
+	word := wordFor(kind)
 	add := func(at time.Time, health Health, text string) {
 		if at.IsZero() {
 			at = time.Now()

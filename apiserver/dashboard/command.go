@@ -46,8 +46,8 @@ func quote(words ...string) string {
 // noPlan is what a command prints that has no plan.
 const noPlan = "unknown flag: --dry-run"
 
-// Printed records what a command has printed.
-func (c *Command) Printed(text string) {
+// printed records what a command has printed.
+func (c *Command) printed(text string) {
 	wrong := strings.HasPrefix(text, "ERROR ")
 	if wrong && !c.Ran && strings.Contains(text, noPlan) {
 		text, wrong = "This command has no plan.", false
@@ -106,11 +106,11 @@ func (m *Mirror) unitsOf(service string) []string {
 	return names
 }
 
-// changed returns the fields "PREFIX-NAME" of a form whose values differ from those of "was-NAME".
-func changed(form url.Values, prefix string) (keys []string, values map[string]string) {
+// changed returns the fields "set-NAME" of a form whose values differ from those of "was-NAME".
+func changed(form url.Values) (keys []string, values map[string]string) {
 	values = map[string]string{}
 	for field := range form {
-		key, ok := strings.CutPrefix(field, prefix+"-")
+		key, ok := strings.CutPrefix(field, "set-")
 		if value := ofLines(form.Get(field)); ok && value != ofLines(form.Get("was-"+key)) {
 			values[key] = value
 		}
@@ -124,7 +124,7 @@ func ofLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n")
 // configLine changes a service's settings.
 func configLine(form url.Values, _ *Mirror) ([]string, error) {
 	words := []string{"config", form.Get("service")}
-	keys, values := changed(form, "set")
+	keys, values := changed(form)
 	for _, key := range keys {
 		words = append(words, key+"="+values[key])
 	}
@@ -140,7 +140,7 @@ func actionLine(form url.Values, _ *Mirror) ([]string, error) {
 		return nil, entity.Errorf(entity.Invalid, "no unit is chosen")
 	}
 	words := append(append([]string{"run-action"}, form["unit"]...), form.Get("action"))
-	keys, values := changed(form, "set")
+	keys, values := changed(form)
 	for _, key := range keys {
 		value := values[key]
 		if form.Get("type-"+key) == "string" {
@@ -175,7 +175,7 @@ type Runner func(ctx context.Context, line string, print func(string) error) err
 // Do plans a command, or runs it.
 func (c *Command) Do(ctx context.Context, run Runner) error {
 	err := run(ctx, c.Line, func(text string) error {
-		c.Printed(text)
+		c.printed(text)
 		return nil
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +19,16 @@ type Service struct {
 	MinUnits  int
 	Relations []Edge
 	Settings  []Setting
-	Storage   map[string]entity.StorageConstraints
+	Storage   []ServiceStorage
 	Actions   []Action
 	Waits     []entity.Explanation
 	Others    []string // services that it can be related to
+}
+
+// ServiceStorage is what each unit of a service gets for one of the charm's storages.
+type ServiceStorage struct {
+	Name string
+	entity.StorageConstraints
 }
 
 // A Setting is a setting of a service.
@@ -67,10 +74,14 @@ type Pair struct{ Key, Value string }
 type HookRun struct {
 	Text   string // "running install hook"
 	Began  time.Time
+	Waited time.Duration // before it began
 	Took   time.Duration // 0 while it runs
 	Failed string        // why it has failed
 	Output []debuglog.Message
 }
+
+// Waits reports whether it has not begun, and Text says what for.
+func (h HookRun) Waits() bool { return strings.HasPrefix(h.Text, "waiting ") }
 
 // A Machine is the page of a machine.
 type Machine struct {
@@ -90,59 +101,21 @@ const (
 	logShown   = 1000 // lines that hooks are looked up in
 )
 
-func (m *Mirror) part(kind, key string) (part, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	p, ok := m.parts[kind][key]
-	if !ok {
-		word := kind
-		if w := kindWords[kind]; w != "" {
-			word = w
-		}
-		return p, entity.Errorf(entity.NotFound, "there is no %s %s", word, entity.Named(key))
-	}
-	return p, nil
-}
-
-// rows returns the units that a function chooses, in their order.
-func (m *Mirror) rows(which func(part) bool) []UnitRow {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	var rows []UnitRow
-	for _, u := range m.sorted("unit") {
-		if which(u) {
-			rows = append(rows, u.row())
-		}
-	}
-	return rows
-}
-
 func servicePage(ctx context.Context, v Visit) (any, error) {
 	name := v.Name
-	if _, err := v.Mirror.part("application", name); err != nil {
+	s, err := v.Mirror.service(name)
+	if err != nil {
 		return nil, err
-	}
-	s := &Service{Units: v.Mirror.rows(func(u part) bool { return u.Service == name })}
-	for _, row := range v.Mirror.Services().Rows {
-		if row.Name == name {
-			s.ServiceRow = row
-		} else {
-			s.Others = append(s.Others, row.Name)
-		}
-	}
-	p, _ := v.Mirror.part("application", name)
-	s.MinUnits = p.MinUnits
-	for _, e := range v.Mirror.Picture().Edges {
-		if e.From == name || e.To == name {
-			s.Relations = append(s.Relations, e)
-		}
 	}
 	return s, v.call(ctx, func(api *client.Conn) error {
 		config, err := api.ServiceConfig(ctx, name)
 		if err != nil {
 			return err
 		}
-		s.Settings, s.Storage = settingsOf(config.Settings), config.Storage
+		s.Settings = settingsOf(config.Settings)
+		for _, name := range slices.Sorted(maps.Keys(config.Storage)) {
+			s.Storage = append(s.Storage, ServiceStorage{name, config.Storage[name]})
+		}
 		if s.Actions, err = actionsOf(ctx, api, name); err != nil {
 			return err
 		}
@@ -230,21 +203,31 @@ func hooksOf(ctx context.Context, api *client.Conn, unit string) ([]HookRun, err
 }
 
 // hookRuns returns the runs that a unit's statuses, the oldest first, tell of; the newest first. A run ends with the next
-// status of the agent, and has failed if the unit is in error then.
+// status of the agent, and has failed if the unit is in error then. A wait is part of the run that follows; one that has not
+// ended stands for it.
 func hookRuns(past []entity.PastStatus) (runs []HookRun) {
-	running := false
+	running := false // the last run has not ended
 	for _, s := range past {
 		last := len(runs) - 1
-		switch {
-		case s.Kind == entity.HistoryWorkload && s.Status.Status == entity.StatusError && last >= 0:
+		if s.Kind == entity.HistoryWorkload && s.Status.Status == entity.StatusError && last >= 0 {
 			runs[last].Failed = s.Message
-		case s.Kind != entity.HistoryUnitAgent:
-		case running:
-			runs[last].Took = max(s.Since.Sub(runs[last].Began), 1)
-			running = false
 		}
-		if s.Kind == entity.HistoryUnitAgent && s.Status.Status == entity.StatusExecuting {
-			runs, running = append(runs, HookRun{Text: s.Message, Began: s.Since}), true
+		if s.Kind != entity.HistoryUnitAgent {
+			continue
+		}
+		run := HookRun{Text: s.Message, Began: s.Since}
+		switch {
+		case !running:
+		case strings.HasPrefix(s.Message, runs[last].Text+","): // what the agent does afterwards
+			continue
+		case runs[last].Waits():
+			run.Waited = runs[last].Waited + s.Since.Sub(runs[last].Began)
+			runs = runs[:last]
+		default:
+			runs[last].Took = max(s.Since.Sub(runs[last].Began), 1)
+		}
+		if running = s.Status.Status == entity.StatusExecuting; running {
+			runs = append(runs, run)
 		}
 	}
 	slices.Reverse(runs)
@@ -262,15 +245,9 @@ func during(lines []debuglog.Message, from time.Time, took time.Duration) (part 
 }
 
 func machinePage(ctx context.Context, v Visit) (any, error) {
-	p, err := v.Mirror.part("machine", v.Name)
+	m, err := v.Mirror.machine(v.Name)
 	if err != nil {
 		return nil, err
-	}
-	m := &Machine{Container: p.Container, Hardware: p.Hardware, Units: v.Mirror.rows(func(u part) bool { return u.Machine == v.Name })}
-	for _, row := range v.Mirror.Machines().Rows {
-		if row.ID == v.Name {
-			m.MachineRow = row
-		}
 	}
 	return m, v.call(ctx, func(api *client.Conn) error {
 		var err error

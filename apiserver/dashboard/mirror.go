@@ -3,6 +3,8 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -237,15 +239,40 @@ func (p part) key(kind string) string {
 }
 
 // sorted returns the parts of a kind by name, with numbers in them in their order.
-func (m *Mirror) sorted(kind string) []part {
-	all := make([]part, 0, len(m.parts[kind]))
-	keys := make([]string, 0, len(m.parts[kind]))
-	for key := range m.parts[kind] {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, entity.CompareNatural)
-	for _, key := range keys {
+func (m *Mirror) sorted(kind string) []part { return m.chosen(kind, maps.Keys(m.parts[kind])) }
+
+// chosen returns the parts of a kind that have some keys, as sorted does.
+func (m *Mirror) chosen(kind string, keys iter.Seq[string]) []part {
+	var all []part
+	for _, key := range slices.SortedFunc(keys, entity.CompareNatural) {
 		all = append(all, m.parts[kind][key])
 	}
 	return all
+}
+
+// keysOf returns the keys of the parts of a kind that a function chooses.
+func (m *Mirror) keysOf(kind string, which func(part) bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for key, p := range m.parts[kind] {
+			if which(p) && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// find returns a part.
+func (m *Mirror) find(kind, key string) (part, error) {
+	p, ok := m.parts[kind][key]
+	if !ok {
+		return p, entity.Errorf(entity.NotFound, "there is no %s %s", wordFor(kind), entity.Named(key))
+	}
+	return p, nil
+}
+
+// part is find for those that don't hold mu.
+func (m *Mirror) part(kind, key string) (part, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.find(kind, key)
 }

@@ -73,29 +73,27 @@ func mirrored[T any](f func(*Mirror, Visit) T) func(context.Context, Visit) (any
 	return func(_ context.Context, v Visit) (any, error) { return f(v.Mirror, v), nil }
 }
 
-func pages() []page {
-	return []page{
-		{"picture", "Picture", mirrored(func(*Mirror, Visit) any { return nil }), of(Everything)},
-		{"services", "Services", mirrored(func(m *Mirror, _ Visit) any { return m.Services() }), of("application", "unit", "relation")},
-		{"units", "Units", mirrored(func(m *Mirror, v Visit) any { return m.Units(v.After) }), of("unit")},
-		{"machines", "Machines", mirrored(func(m *Mirror, _ Visit) any { return m.Machines() }), of("machine", "unit")},
-		{"waits", "Waiting", waitsPage, of(Everything)},
-		{"removals", "Removals", removalsPage, of(Everything)},
-		{"changes", "Events", mirrored(func(m *Mirror, _ Visit) any { return m.Changes() }), of(Everything)},
-		{"operations", "Actions", operationsPage, of("action")},
-		{"access", "Access", accessPage, of("model")},
-		{"service", "", servicePage, func(name string) []Topic {
-			return []Topic{Topic("application " + name), Topic("units-of " + name), "relation"}
-		}},
-		{"unit", "", unitPage, func(name string) []Topic {
-			service, _, _ := strings.Cut(name, "/")
-			return []Topic{Topic("unit " + name), Topic("application " + service)}
-		}},
-		{"machine", "", machinePage, func(name string) []Topic {
-			return []Topic{Topic("machine " + name), Topic("units-on " + name)}
-		}},
-		{"operation", "", operationPage, of("action")},
-	}
+var pages = []page{
+	{"picture", "Picture", mirrored(func(*Mirror, Visit) any { return nil }), of(Everything)},
+	{"services", "Services", mirrored(func(m *Mirror, _ Visit) any { return m.Services() }), of("application", "unit", "relation")},
+	{"units", "Units", mirrored(func(m *Mirror, v Visit) any { return m.Units(v.After) }), of("unit")},
+	{"machines", "Machines", mirrored(func(m *Mirror, _ Visit) any { return m.Machines() }), of("machine", "unit")},
+	{"waits", "Waiting", waitsPage, of(Everything)},
+	{"removals", "Removals", removalsPage, of(Everything)},
+	{"changes", "Events", mirrored(func(m *Mirror, _ Visit) any { return m.Changes() }), of(Everything)},
+	{"operations", "Actions", operationsPage, of("action")},
+	{"access", "Access", accessPage, of("model")},
+	{"service", "", servicePage, func(name string) []Topic {
+		return []Topic{Topic("application " + name), Topic("units-of " + name), "relation"}
+	}},
+	{"unit", "", unitPage, func(name string) []Topic {
+		service, _, _ := strings.Cut(name, "/")
+		return []Topic{Topic("unit " + name), Topic("application " + service)}
+	}},
+	{"machine", "", machinePage, func(name string) []Topic {
+		return []Topic{Topic("machine " + name), Topic("units-on " + name)}
+	}},
+	{"operation", "", operationPage, of("action")},
 }
 
 // find returns the page at a path below that of its model, and what it is about.
@@ -104,7 +102,7 @@ func find(below string) (p page, name string, ok bool) {
 	if below == "" {
 		word = "picture"
 	}
-	for _, p := range pages() {
+	for _, p := range pages {
 		if p.name == word && about == (p.tab == "") && (name != "") == about {
 			return p, name, true
 		}
@@ -199,16 +197,14 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 
 // functions are those that templates can call.
 var functions = template.FuncMap{
-	"line":   quote,
-	"ways":   waysOf,
-	"acts":   whoActs,
-	"health": func(word any) Health { return healthOf(status{Current: fmt.Sprint(word)}) },
-	"time":   timeHTML,
-	"ago":    func(t time.Time) template.HTML { return timeHTML(t, "ago") },
-	"took":   func(d time.Duration) string { return d.Round(roundTo(d)).String() },
-	"path":   pagePath,
-	"size":   entity.MiB,
-	"about":  func(l layout, content any) layout { l.Content = content; return l },
+	"line":  quote,
+	"ways":  waysOf,
+	"acts":  whoActs,
+	"time":  timeHTML,
+	"took":  func(d time.Duration) string { return d.Round(roundTo(d)).String() },
+	"path":  pagePath,
+	"size":  entity.MiB,
+	"about": func(l layout, content any) layout { l.Content = content; return l },
 	"tag": func(text string) Change {
 		t, _ := entity.ParseTag(text)
 		return Change{Kind: string(t.Kind), Name: t.ID}
@@ -216,15 +212,11 @@ var functions = template.FuncMap{
 }
 
 // timeHTML returns a time in UTC, which the page's script shows as its reader's clock does.
-func timeHTML(t time.Time, form ...string) template.HTML {
+func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	class := ""
-	if len(form) > 0 {
-		class = ` class="` + form[0] + `"`
-	}
-	return template.HTML("<time" + class + ` datetime="` + t.UTC().Format(time.RFC3339Nano) + `">` + t.UTC().Format(time.DateTime) + "Z</time>")
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `">` + t.UTC().Format(time.DateTime) + "Z</time>")
 }
 
 // roundTo returns what a duration is rounded to, so that it has about three digits.
@@ -252,7 +244,7 @@ func (p Page) whole(template string) layout {
 	if one, _, ok := find(p.At); ok && one.name == template {
 		l.Events = l.Base + "events?" + url.Values{"page": {p.At}}.Encode()
 	}
-	for _, one := range pages() {
+	for _, one := range pages {
 		if one.tab == "" {
 			continue
 		}

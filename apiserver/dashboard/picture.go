@@ -41,6 +41,14 @@ type Edge struct {
 	Label     string `json:"label"`
 }
 
+// other returns the service at the other end.
+func (e Edge) other(service string) string {
+	if e.From == service {
+		return e.To
+	}
+	return e.From
+}
+
 // Health is how a unit or service is, in the four ways that people tell apart at a glance.
 type Health string
 
@@ -118,19 +126,23 @@ func (m *Mirror) Picture() Picture {
 		m.place(n, r)
 		p.Nodes = append(p.Nodes, n)
 	}
-	for _, r := range m.sorted("relation") {
-		if len(r.Endpoints) != 2 {
-			continue // of peers
-		}
+	p.Edges = append(p.Edges, m.edges(nil)...)
+	return p
+}
+
+// edges returns the relations of two services that a function chooses, or with nil all.
+func (m *Mirror) edges(which func(part) bool) []Edge {
+	var all []Edge
+	for _, r := range m.chosen("relation", m.keysOf("relation", func(r part) bool { return len(r.Endpoints) == 2 && (which == nil || which(r)) })) {
 		from, to := r.Endpoints[0], r.Endpoints[1]
 		if from.Relation.Role == "provider" {
 			from, to = to, from
 		}
-		p.Edges = append(p.Edges, Edge{Key: r.Key, From: from.Service, To: to.Service, Interface: to.Relation.Interface,
+		all = append(all, Edge{Key: r.Key, From: from.Service, To: to.Service, Interface: to.Relation.Interface,
 			FromEnd: from.Service + ":" + from.Relation.Name, ToEnd: to.Service + ":" + to.Relation.Name,
 			Label: from.Relation.Name + " – " + to.Relation.Name})
 	}
-	return p
+	return all
 }
 
 // place sets what is the same of services here and elsewhere.

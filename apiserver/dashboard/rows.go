@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"maps"
 	"slices"
-	"strings"
 
 	"juju/state/entity"
 )
@@ -48,21 +48,50 @@ func (p part) isDying() bool { return p.Life != "" && p.Life != entity.Alive.Str
 func (m *Mirror) Services() List[ServiceRow] {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	related := map[string][]string{}
-	for _, r := range m.sorted("relation") {
-		for i, e := range r.Endpoints {
-			if len(r.Endpoints) == 2 && !slices.Contains(related[e.Service], r.Endpoints[1-i].Service) {
-				related[e.Service] = append(related[e.Service], r.Endpoints[1-i].Service)
-			}
+	relations := map[string][]Edge{}
+	for _, e := range m.edges(nil) {
+		relations[e.From] = append(relations[e.From], e)
+		if e.To != e.From {
+			relations[e.To] = append(relations[e.To], e)
 		}
 	}
 	l := List[ServiceRow]{}
 	for _, s := range m.sorted("application") {
-		l.Rows = append(l.Rows, ServiceRow{Name: s.Name, Status: s.Status.Current, Message: s.Status.Message, Charm: s.Charm,
-			Version: s.Version, Health: healthOf(s.Status), Units: len(m.units[s.Name]), Exposed: s.Exposed, Dying: s.isDying(),
-			Related: related[s.Name]})
+		l.Rows = append(l.Rows, m.serviceRow(s, relations[s.Name]))
 	}
 	return l
+}
+
+// serviceRow returns the row of a service that has these relations.
+func (m *Mirror) serviceRow(s part, relations []Edge) ServiceRow {
+	row := ServiceRow{Name: s.Name, Status: s.Status.Current, Message: s.Status.Message, Charm: s.Charm,
+		Version: s.Version, Health: healthOf(s.Status), Units: len(m.units[s.Name]), Exposed: s.Exposed, Dying: s.isDying()}
+	for _, e := range relations {
+		if other := e.other(s.Name); !slices.Contains(row.Related, other) {
+			row.Related = append(row.Related, other)
+		}
+	}
+	return row
+}
+
+// service returns what the mirror has of a service for its page.
+func (m *Mirror) service(name string) (*Service, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	p, err := m.find("application", name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{MinUnits: p.MinUnits, Relations: m.edges(func(r part) bool {
+		return slices.ContainsFunc(r.Endpoints, func(e relationEnd) bool { return e.Service == name })
+	})}
+	s.ServiceRow = m.serviceRow(p, s.Relations)
+	for _, u := range m.chosen("unit", maps.Keys(m.units[name])) {
+		s.Units = append(s.Units, u.row())
+	}
+	others := m.keysOf("application", func(other part) bool { return other.Name != name })
+	s.Others = slices.SortedFunc(others, entity.CompareNatural)
+	return s, nil
 }
 
 // Units returns the units that come after one, "" for the first, on one page.
@@ -106,16 +135,36 @@ func (m *Mirror) Machines() List[MachineRow] {
 	}
 	l := List[MachineRow]{}
 	for _, p := range m.sorted("machine") {
-		id := strings.Trim(string(p.ID), `"`)
-		row := MachineRow{ID: id, Status: p.Agent.Current, Instance: p.InstanceID, Base: p.Base, Message: p.Agent.Message,
-			Health: healthOf(p.Agent), Units: on[id], Dying: p.isDying()}
-		if h := healthOf(p.Instance); h == Failing {
-			row.Health, row.Message = h, p.Instance.Message
-		}
-		for _, a := range p.Addresses {
-			row.Addresses = append(row.Addresses, a.Value)
-		}
-		l.Rows = append(l.Rows, row)
+		l.Rows = append(l.Rows, p.machineRow(on[p.key("machine")]))
 	}
 	return l
+}
+
+// machineRow returns the row of a machine that has this many units.
+func (p part) machineRow(units int) MachineRow {
+	row := MachineRow{ID: p.key("machine"), Status: p.Agent.Current, Instance: p.InstanceID, Base: p.Base, Message: p.Agent.Message,
+		Health: healthOf(p.Agent), Units: units, Dying: p.isDying()}
+	if h := healthOf(p.Instance); h == Failing {
+		row.Health, row.Message = h, p.Instance.Message
+	}
+	for _, a := range p.Addresses {
+		row.Addresses = append(row.Addresses, a.Value)
+	}
+	return row
+}
+
+// machine returns what the mirror has of a machine for its page.
+func (m *Mirror) machine(id string) (*Machine, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	p, err := m.find("machine", id)
+	if err != nil {
+		return nil, err
+	}
+	machine := &Machine{Container: p.Container, Hardware: p.Hardware}
+	for _, u := range m.chosen("unit", m.keysOf("unit", func(u part) bool { return u.Machine == id })) {
+		machine.Units = append(machine.Units, u.row())
+	}
+	machine.MachineRow = p.machineRow(len(machine.Units))
+	return machine, nil
 }

@@ -18,14 +18,19 @@ type Waits struct {
 }
 
 func waitsPage(ctx context.Context, v Visit) (any, error) {
-	page := &Waits{}
-	return page, v.call(ctx, func(api *client.Conn) error {
-		var err error
-		page.All, page.More, err = api.Explain(ctx)
-		// What a user must do stands before what the system does.
-		slices.SortStableFunc(page.All, func(a, b entity.Explanation) int { return urgency(a) - urgency(b) })
+	all, more, err := explainAll(ctx, v)
+	// What a user must do stands before what the system does.
+	slices.SortStableFunc(all, func(a, b entity.Explanation) int { return urgency(a) - urgency(b) })
+	return &Waits{all, more}, err
+}
+
+// explainAll returns everything in a model that waits, and how much more there is.
+func explainAll(ctx context.Context, v Visit) (all []entity.Explanation, more int, err error) {
+	err = v.call(ctx, func(api *client.Conn) error {
+		all, more, err = api.Explain(ctx)
 		return err
 	})
+	return all, more, err
 }
 
 // explain returns what an entity waits for; nothing if there is nothing to say.
@@ -72,7 +77,7 @@ func waysOf(hint string) []Way {
 			continue
 		}
 		ways = append(ways, Way{Text: strings.TrimSuffix(strings.TrimSpace(text), ":"), Line: line,
-			Runs: !slices.Contains(elsewhere, verb) && !placeholder.MatchString(strings.ReplaceAll(line, "WARNING", ""))})
+			Runs: !slices.Contains(elsewhere, verb) && !placeholder.MatchString(line)})
 	}
 	return ways
 }
@@ -112,17 +117,14 @@ type Step struct {
 type Mover struct{ Who, When string }
 
 func removalsPage(ctx context.Context, v Visit) (any, error) {
-	page := &Removals{}
-	return page, v.call(ctx, func(api *client.Conn) error {
-		all, more, err := api.Explain(ctx)
-		page.More = more
-		for _, e := range all {
-			if e.Life == entity.Dying || e.Life == entity.Dead {
-				page.Rows = append(page.Rows, Removal{e, steps(v.Mirror.kindOf(e.Tag), e)})
-			}
+	all, more, err := explainAll(ctx, v)
+	page := &Removals{More: more}
+	for _, e := range all {
+		if e.Life == entity.Dying || e.Life == entity.Dead {
+			page.Rows = append(page.Rows, Removal{e, steps(v.Mirror.kindOf(e.Tag), e)})
 		}
-		return err
-	})
+	}
+	return page, err
 }
 
 // kindOf returns the kind of an entity in the tables of lifecycles.
