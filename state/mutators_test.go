@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/internal/annotations"
@@ -66,7 +67,7 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
 	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
-	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
+	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelNamed ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
 		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
@@ -113,6 +114,7 @@ var ofTests = map[string]string{
 }
 
 func TestEveryMutatorIsListed(t *testing.T) {
+	verify.Smoke(t)
 	known := map[string]bool{}
 	for _, lists := range []map[string]string{readers, direct, ofTests} {
 		for of, names := range lists {
