@@ -124,11 +124,11 @@ func compare(ctx context.Context, was map[string]digest, store *Store) error {
 
 // Sum returns a digest of the documents that match queries, by collection, and of which documents there are. What only
 // the transaction runner sees of them is left out.
-func (d *Database) Sum(queries map[string]bson.D) (string, error) {
+func (d *Database) Sum(ctx context.Context, queries map[string]bson.D) (string, error) {
 	hash := sha256.New()
 	for _, collection := range slices.Sorted(maps.Keys(queries)) {
 		var all digest
-		err := d.Reading(collection, func(c *mgo.Collection) error {
+		err := d.Reading(ctx, collection, func(c *mgo.Collection) error {
 			all = digest{}
 			docs := cursor.Find(c, queries[collection]).Select(bson.D{{revnoF, 0}, {assertedF, 0}, {"txn-queue", 0}}).Iter()
 			var doc bson.Raw

@@ -73,8 +73,8 @@ func (s Schema) Sum() string {
 
 // Make creates the collections and indexes of the schema that the database lacks. It is idempotent, even
 // after an interruption.
-func (s *Store) Make(name string, schema Schema) error {
-	return s.again(func() error { return s.make(name, schema) })
+func (s *Store) Make(ctx context.Context, name string, schema Schema) error {
+	return s.again(ctx, func() error { return s.make(name, schema) })
 }
 
 func (s *Store) make(name string, schema Schema) error {
@@ -130,13 +130,13 @@ func (d *Database) ReadsAreFinal() bool { return d.store.final }
 func (d *Database) Name() string { return d.name }
 
 // With calls f with a collection, on a separate connection.
-func (d *Database) With(collection string, f func(*mgo.Collection) error) error {
-	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
+func (d *Database) With(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return d.with(ctx, func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
 // Reading is With for reads and idempotent writes: on a MongoDB it retries until an election is over.
-func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
-	return d.store.again(func() error { return d.With(collection, f) })
+func (d *Database) Reading(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return d.store.again(ctx, func() error { return d.With(ctx, collection, f) })
 }
 
 // Tail returns the source of the database's changes, for a tailer. The tailer must stop before the database is closed.
@@ -153,8 +153,8 @@ func (d *Database) Tail() watcher.Source {
 
 // Get reads the document with this id into doc. If it does not exist, the error is entity.NotFound and its text begins
 // with what.
-func (d *Database) Get(collection string, id any, doc any, what string) error {
-	err := d.Reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
+func (d *Database) Get(ctx context.Context, collection string, id any, doc any, what string) error {
+	err := d.Reading(ctx, collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
 		return notFound(err, what)
 	}
@@ -162,8 +162,8 @@ func (d *Database) Get(collection string, id any, doc any, what string) error {
 }
 
 // All reads the documents that match query into docs, a pointer to a slice.
-func (d *Database) All(collection string, query, docs any) error {
-	err := d.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, query).All(docs) })
+func (d *Database) All(ctx context.Context, collection string, query, docs any) error {
+	err := d.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, query).All(docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -171,8 +171,8 @@ func (d *Database) All(collection string, query, docs any) error {
 }
 
 // Count returns the number of documents that match query.
-func (d *Database) Count(collection string, query any) (n int, err error) {
-	err = d.Reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
+func (d *Database) Count(ctx context.Context, collection string, query any) (n int, err error) {
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
 	if err != nil {
 		return 0, fmt.Errorf("cannot count %s: %w", collection, err)
 	}
@@ -180,9 +180,9 @@ func (d *Database) Count(collection string, query any) (n int, err error) {
 }
 
 // Counts returns the number of documents of each collection.
-func (d *Database) Counts() (map[string]int, error) {
+func (d *Database) Counts(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
-	err := d.each(func(c *mgo.Collection) (err error) {
+	err := d.each(ctx, func(c *mgo.Collection) (err error) {
 		counts[c.Name], err = c.Count()
 		return err
 	})
@@ -190,16 +190,16 @@ func (d *Database) Counts() (map[string]int, error) {
 }
 
 // each calls f with each of the database's collections.
-func (d *Database) each(f func(*mgo.Collection) error) error {
+func (d *Database) each(ctx context.Context, f func(*mgo.Collection) error) error {
 	var names []string
-	err := d.store.again(func() error {
-		return d.with(func(db *mgo.Database) (err error) { names, err = db.CollectionNames(); return err })
+	err := d.store.again(ctx, func() error {
+		return d.with(ctx, func(db *mgo.Database) (err error) { names, err = db.CollectionNames(); return err })
 	})
 	if err != nil {
 		return fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
 	}
 	for _, name := range names {
-		if err := d.With(name, f); err != nil {
+		if err := d.With(ctx, name, f); err != nil {
 			return fmt.Errorf("cannot read %s: %w", name, err)
 		}
 	}
@@ -214,7 +214,7 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 	if d.outage != nil {
 		command = append(command, majorityConcern(d.wait)) // mgo would not wait for it: a number could be given twice
 	}
-	err = d.Reading("sequence", func(c *mgo.Collection) error {
+	err = d.Reading(ctx, "sequence", func(c *mgo.Collection) error {
 		var result struct {
 			Value struct {
 				Counter int `bson:"counter"`
@@ -254,7 +254,7 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		ID bson.ObjectId `bson:"_id"`
 	}
 	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
-	err := d.Reading(TxnsC, func(c *mgo.Collection) error {
+	err := d.Reading(ctx, TxnsC, func(c *mgo.Collection) error {
 		return cursor.Find(c, query).Select(bson.D{{"_id", 1}}).Sort("_id").All(&found)
 	})
 	if err != nil {
@@ -264,7 +264,7 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.resume(t.ID); err != nil && err != txn.ErrAborted {
+		if err := d.resume(ctx, t.ID); err != nil && err != txn.ErrAborted {
 			logger.Errorf("cannot resume transaction %s of %s: %v", t.ID.Hex(), d.name, err)
 		}
 	}
@@ -274,8 +274,8 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 // errTakenBack is the error of a transaction that can't be applied and was rolled back.
 var errTakenBack = errors.New("it is rolled back")
 
-func (d *Database) resume(id bson.ObjectId) error {
-	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
+func (d *Database) resume(ctx context.Context, id bson.ObjectId) error {
+	return d.With(ctx, TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
 }
 
 // resume completes a transaction. A transaction that waits for a lost one is rolled back, because others
@@ -294,7 +294,7 @@ func resume(db *mgo.Database, id bson.ObjectId) error {
 // PruneTransactions removes the finished transactions that began before the given time, and the entries of queues and
 // the stash that refer to them. It returns the number of transactions removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
-	err = d.With(TxnsC, func(c *mgo.Collection) error {
+	err = d.With(ctx, TxnsC, func(c *mgo.Collection) error {
 		return guarded(func() error { // it panics on a malformed queue entry
 			stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
 			removed = stats.TransactionsRemoved

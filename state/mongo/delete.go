@@ -23,7 +23,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		Revno    *int64   `bson:"txn-revno"`
 		Asserted *int64   `bson:"txn-asserted"`
 	}
-	err = d.Reading(collection, func(c *mgo.Collection) error {
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
 		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
 	})
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 	}
 	var untouched []any
 	for _, doc := range docs {
-		busy, err := d.anyUnfinished(doc.Queue)
+		busy, err := d.anyUnfinished(ctx, doc.Queue)
 		if err != nil {
 			return len(docs), err
 		}
@@ -51,7 +51,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		if err := ctx.Err(); err != nil {
 			return left, err
 		}
-		err = d.With(collection, func(c *mgo.Collection) error {
+		err = d.With(ctx, collection, func(c *mgo.Collection) error {
 			bulk := c.Bulk()
 			bulk.Remove(some...)
 			result, err := bulk.Run()
@@ -72,7 +72,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 }
 
 // anyUnfinished reports whether a queue names an unfinished transaction.
-func (d *Database) anyUnfinished(queue []string) (bool, error) {
+func (d *Database) anyUnfinished(ctx context.Context, queue []string) (bool, error) {
 	var ids []bson.ObjectId
 	for _, token := range queue {
 		id, ok := tokenID(token)
@@ -84,6 +84,6 @@ func (d *Database) anyUnfinished(queue []string) (bool, error) {
 	if len(ids) == 0 {
 		return false, nil
 	}
-	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
 	return n > 0, err
 }

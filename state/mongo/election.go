@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func cutShort(err error) bool {
 
 // again runs an idempotent function. On the embedded store, which fails only together with the process, it
 // runs it once; on a MongoDB it retries until the function isn't cut short.
-func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
+func (s *Store) again(ctx context.Context, do func() error) error { return s.outage.sitOut(ctx, do) }
 
 // settle determines the outcome of a transaction whose reply was lost, and completes the transaction. why is
 // the error that interrupted it. It returns the error that running the transaction would have returned.

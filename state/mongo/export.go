@@ -83,7 +83,7 @@ func (f file) chunks(n int) bson.D { return bson.D{{"files_id", f.ID}, {"n", bso
 func (e *exporter) files() error {
 	session := e.store.session.Copy()
 	defer session.Close()
-	forms, err := e.store.forms(session)
+	forms, err := e.store.forms(e.ctx, session)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (e *exporter) filesIn(files, chunks Form) error {
 
 // reading calls f with a collection, and again after an election.
 func (e *exporter) reading(form Form, f func(*mgo.Collection) error) error {
-	return e.store.again(func() error {
+	return e.store.again(e.ctx, func() error {
 		session := e.store.session.Copy()
 		defer session.Close()
 		return f(session.DB(form.DB).C(form.Name))

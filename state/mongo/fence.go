@@ -56,12 +56,12 @@ func (f *fence) add(ops []txn.Op) []txn.Op {
 }
 
 // check returns why the assert doesn't hold, or nil if it does.
-func (f *fence) check(r *Runner) error {
+func (f *fence) check(ctx context.Context, r *Runner) error {
 	if f == nil {
 		return nil
 	}
 	n := 0
-	err := r.with(func(db *mgo.Database) (err error) {
+	err := r.with(ctx, func(db *mgo.Database) (err error) {
 		n, err = db.C(f.op.C).Find(bson.D{{"_id", f.op.Id}, {"$and", []any{f.op.Assert}}}).Count()
 		return err
 	})

@@ -158,7 +158,7 @@ func (g *groupCommit) run() {
 // commit writes once, and retries while a primary is being elected.
 func (g *groupCommit) commit() error {
 	var by string
-	err := g.outage.sitOut(func() (err error) {
+	err := g.outage.sitOut(context.Background(), func() (err error) {
 		by, err = g.write(g.session)
 		if err != nil {
 			g.sure = false

@@ -37,7 +37,7 @@ func TestAnOutageEndsWhatHangs(t *testing.T) {
 				for _, after := range []time.Duration{0, 10 * time.Second, answerBound - time.Millisecond} {
 					requests.Go(func() {
 						time.Sleep(after)
-						err := o.sitOut(func() error { <-ended(); return io.EOF })
+						err := o.sitOut(t.Context(), func() error { <-ended(); return io.EOF })
 						if took := time.Since(began); !errors.Is(err, entity.StoreAway) || took != answerBound {
 							t.Errorf("what began after %v: %v after %v", after, err, took)
 						}
@@ -50,7 +50,7 @@ func TestAnOutageEndsWhatHangs(t *testing.T) {
 					}
 				})
 				requests.Go(func() { // its goroutine doesn't run for a while
-					err := o.sitOut(func() error {
+					err := o.sitOut(t.Context(), func() error {
 						time.Sleep(answerBound + time.Second)
 						<-ended()
 						return io.EOF
@@ -60,7 +60,7 @@ func TestAnOutageEndsWhatHangs(t *testing.T) {
 					}
 				})
 				requests.Wait()
-				if err := o.sitOut(func() error { return nil }); !errors.Is(err, entity.StoreAway) {
+				if err := o.sitOut(t.Context(), func() error { return nil }); !errors.Is(err, entity.StoreAway) {
 					t.Errorf("later: %v", err)
 				}
 			})
@@ -75,7 +75,7 @@ func TestASlowRequest(t *testing.T) {
 		o := newOutage(func() error { probes++; return nil }, 20*time.Second, answerBound, func() { t.Error("connections are cut") })
 		defer o.close()
 		tries := 0
-		err := o.sitOut(func() error {
+		err := o.sitOut(t.Context(), func() error {
 			if tries++; tries == 1 {
 				time.Sleep(30 * time.Second)
 				return io.EOF

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -184,8 +185,8 @@ func tokenID(token string) (bson.ObjectId, bool) {
 
 // damaged returns a user-facing error about the first document of ops that refers to a lost transaction, or
 // nil.
-func (r *Runner) damaged(ops []txn.Op) error {
-	return r.with(func(db *mgo.Database) error { return damagedIn(db, ops) })
+func (r *Runner) damaged(ctx context.Context, ops []txn.Op) error {
+	return r.with(ctx, func(db *mgo.Database) error { return damagedIn(db, ops) })
 }
 
 func damagedIn(db *mgo.Database, ops []txn.Op) error {

@@ -49,7 +49,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 					t.Fatalf("got %v (%s), want %s", err, entity.Hint(err), want)
 				}
 			}
-			if n, err := db.Count(mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
+			if n, err := db.Count(t.Context(), mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
 				t.Errorf("%d transactions are unfinished (%v)", n, err)
 			}
 			if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{more}, nil }); err != nil {
@@ -124,7 +124,7 @@ func TestAMarkThatStaysIsFound(t *testing.T) {
 
 func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Collection) error) {
 	t.Helper()
-	if err := db.With(collection, f); err != nil {
+	if err := db.With(t.Context(), collection, f); err != nil {
 		t.Fatal(err)
 	}
 }

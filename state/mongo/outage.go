@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -238,20 +239,21 @@ func (o *outage) told(err error, began time.Time) error {
 	return away(since, err)
 }
 
-// sitOut repeats do until it isn't cut short, or the outage has lasted for answerBound.
-func (o *outage) sitOut(do func() error) error {
+// sitOut repeats do until it isn't cut short, the outage has lasted for answerBound, or ctx ends.
+func (o *outage) sitOut(ctx context.Context, do func() error) error {
 	if o == nil {
 		return known(do())
 	}
 	if err := o.refuses(); err != nil {
 		return err
 	}
-	return o.until(do)
+	return o.until(ctx, do)
 }
 
-// bringThrough is sitOut for a change that has begun. If that fails, the change may have been made.
+// bringThrough is sitOut for a change that has begun: no context ends it, because it would leave a transaction open that
+// holds up others. If it fails, the change may have been made.
 func (o *outage) bringThrough(do func() error) error {
-	err := o.until(do)
+	err := o.until(context.Background(), do)
 	if errors.Is(err, entity.StoreAway) {
 		err = unknown(err)
 	}
@@ -259,7 +261,7 @@ func (o *outage) bringThrough(do func() error) error {
 }
 
 // until is sitOut without a check before the first attempt. It ends in any case after electionBound.
-func (o *outage) until(do func() error) error {
+func (o *outage) until(ctx context.Context, do func() error) error {
 	first := time.Now()
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
@@ -272,6 +274,8 @@ func (o *outage) until(do func() error) error {
 		if o.met(err, began); o.refuses() != nil || time.Since(first) >= electionBound {
 			return o.told(err, began)
 		}
-		time.Sleep(pause(attempt))
+		if err := Sleep(ctx, pause(attempt)); err != nil {
+			return err
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -45,8 +46,8 @@ func (f FailedAssert) String() string {
 // FailedAsserts evaluates the asserts of ops against the current documents, the way mgo/txn does, and returns
 // those that don't hold, in the order of ops, at most limit of them. Other transactions may change the
 // documents in the meantime.
-func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, err error) {
-	err = r.with(func(db *mgo.Database) error {
+func (r *Runner) FailedAsserts(ctx context.Context, ops []txn.Op, limit int) (failed []FailedAssert, err error) {
+	err = r.with(ctx, func(db *mgo.Database) error {
 		for _, op := range ops {
 			if op.Assert == nil || len(failed) >= limit {
 				continue
@@ -259,7 +260,7 @@ type Refusal struct {
 }
 
 // refused stores a refusal and returns it. Its own failures are only logged.
-func (r *Runner) refused(ops []txn.Op) Refusal {
+func (r *Runner) refused(ctx context.Context, ops []txn.Op) Refusal {
 	refusal := Refusal{At: time.Now().UTC()}
 	seen := map[string]bool{}
 	for _, op := range ops {
@@ -268,13 +269,13 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 			refusal.Docs = append(refusal.Docs, key)
 		}
 	}
-	failed, err := r.FailedAsserts(ops, 1)
+	failed, err := r.FailedAsserts(ctx, ops, 1)
 	if err != nil {
 		logger.Warningf("cannot determine why a transaction of %s was refused: %v", r.name, err)
 	} else if len(failed) > 0 {
 		refusal.Why, refusal.Found = failed[0].String(), failed[0].Found
 	}
-	err = r.with(func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
+	err = r.with(ctx, func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
 	if err != nil {
 		logger.Warningf("cannot store a refusal of %s: %v", r.name, err)
 	}
@@ -284,9 +285,9 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", collection, id) }
 
 // Refusals returns the latest abandoned transactions with an operation on this document, newest first.
-func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
+func (d *Database) Refusals(ctx context.Context, collection string, id any) ([]Refusal, error) {
 	var all []Refusal
-	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {
+	err := d.Reading(ctx, RefusalsC, func(c *mgo.Collection) error {
 		return cursor.Find(c, bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
 	})
 	if err != nil {

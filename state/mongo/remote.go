@@ -58,8 +58,8 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 		return nil, entity.WithHint(err,
 			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
 	}
-	if s.transactions, err = s.hasTransactions(); err == nil && s.transactions {
-		err = s.readMajority()
+	if s.transactions, err = s.hasTransactions(ctx); err == nil && s.transactions {
+		err = s.readMajority(ctx)
 	}
 	if err != nil {
 		s.Close()
@@ -73,8 +73,8 @@ const codeNoMajorityReads = 148
 
 // readMajority has reads tell only of what the majority has, which is never rolled back. All transactions wait for the
 // majority before they are acknowledged, as do other writes that a reply may tell of. So no reply needs a write of its own.
-func (s *Store) readMajority() error {
-	err := s.again(func() error {
+func (s *Store) readMajority(ctx context.Context) error {
+	err := s.again(ctx, func() error {
 		session := s.session.Copy()
 		defer session.Close()
 		err := session.DB(barrierDB).Run(bson.D{{"find", barrierC}, {"limit", 1}, {"readConcern", bson.D{{"level", "majority"}}}}, nil)

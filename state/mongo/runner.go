@@ -38,7 +38,7 @@ type Runner struct {
 	barrier func(context.Context) error
 	outage  *outage // nil for the embedded store, which has none
 	// mayCommit is asked before a transaction of the server is committed.
-	mayCommit func() error
+	mayCommit func(context.Context) error
 	meter     Meter
 	traced    *traced // nil if watchers don't learn the spans of transactions
 	slots     *slotQueue
@@ -76,8 +76,12 @@ func (r *Runner) close() {
 	r.session.Close()
 }
 
-// with calls f with the database, on a separate connection.
-func (r *Runner) with(f func(*mgo.Database) error) error {
+// with calls f with the database, on a separate connection, unless ctx has ended. A request that has been sent is waited for:
+// mgo can't cancel it.
+func (r *Runner) with(ctx context.Context, f func(*mgo.Database) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := r.outage.refuses(); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		case errors.As(err, &unmet):
 			return false, unmet.error
 		case err == txn.ErrAborted:
-			if err := fence.check(r); err != nil {
+			if err := fence.check(ctx, r); err != nil {
 				return false, err
 			}
 			span.AddEvent("aborted")
@@ -179,7 +183,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			if lost++; lost == 1 {
 				break // the pruner may have caused it
 			}
-			if derr := r.damaged(ops); derr != nil {
+			if derr := r.damaged(ctx, ops); derr != nil {
 				return false, derr
 			}
 		case errors.Is(err, errConflicted):
@@ -196,7 +200,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			return false, err
 		}
 	}
-	return false, Contention(r.refused(ops).Why)
+	return false, Contention(r.refused(ctx, ops).Why)
 }
 
 // Contention returns the entity.Contention error of a change that is abandoned because others keep changing the facts
@@ -281,13 +285,13 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 		return err // earlier callers ran into the outage
 	}
 	defer r.outage.watch()()
-	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.runOn(s, ops) })
+	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.runOn(ctx, s, ops) })
 }
 
 // runOn runs ops on a slot.
-func (r *Runner) runOn(s *slot, ops []txn.Op) (err error) {
+func (r *Runner) runOn(ctx context.Context, s *slot, ops []txn.Op) (err error) {
 	if s.server != nil {
-		return r.runOnServer(s, ops)
+		return r.runOnServer(ctx, s, ops)
 	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)

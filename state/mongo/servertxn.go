@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -28,8 +29,8 @@ const (
 
 // hasTransactions reports whether the server has transactions, by running one that reads a document: a MongoDB of 4.0
 // or later that is a member of a replica set, unless it still imitates an older one.
-func (s *Store) hasTransactions() (has bool, err error) {
-	err = s.again(func() error {
+func (s *Store) hasTransactions(ctx context.Context) (has bool, err error) {
+	err = s.again(ctx, func() error {
 		session := s.session.Copy()
 		defer session.Close()
 		one := newServerSession()
@@ -101,19 +102,19 @@ func (s *serverSession) in(command bson.D, first bool) bson.D {
 
 // runOnServer runs ops in one transaction of the server. It returns txn.ErrAborted if an assert doesn't hold, and
 // errConflicted if the transaction had no effect and may run again.
-func (r *Runner) runOnServer(s *slot, ops []txn.Op) error {
+func (r *Runner) runOnServer(ctx context.Context, s *slot, ops []txn.Op) error {
 	statements, err := statementsOf(ops)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	err = r.transact(s, statements)
+	err = r.transact(ctx, s, statements)
 	if q, ok := err.(*mgo.QueryError); ok && q.Code == codeNotInTransaction {
 		if err = r.create(s.session.DB(r.name), ops); cutShort(err) {
 			return r.interrupted(s, err, began)
 		}
 		if err == nil {
-			err = r.transact(s, statements)
+			err = r.transact(ctx, s, statements)
 		}
 	}
 	return err
@@ -131,7 +132,7 @@ func (r *Runner) interrupted(s *slot, err error, began time.Time) error {
 }
 
 // transact runs statements in one transaction.
-func (r *Runner) transact(s *slot, statements []statement) error {
+func (r *Runner) transact(ctx context.Context, s *slot, statements []statement) error {
 	s.server.number++
 	began := time.Now()
 	db := s.session.DB(r.name)
@@ -161,7 +162,7 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 		}
 	}
 	// A process may have been paused since it sent the statements, or since it decided to run them.
-	if err := r.mayCommit(); err != nil {
+	if err := r.mayCommit(ctx); err != nil {
 		r.abort(s)
 		return err
 	}

@@ -66,7 +66,7 @@ func twoControllersLoseNoUpdate(t *testing.T, url string, dial mongo.Dial) {
 					id := fmt.Sprint(rand.IntN(counters))
 					if err := db.Run(ctx, func(int) ([]txn.Op, error) {
 						var d doc
-						if err := db.Get("c", id, &d, "counter"); err != nil {
+						if err := db.Get(ctx, "c", id, &d, "counter"); err != nil {
 							return nil, err
 						}
 						return []txn.Op{{C: "c", Id: id, Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$set", bson.D{{"n", d.N + 1}}}}}}, nil
@@ -85,7 +85,7 @@ func twoControllersLoseNoUpdate(t *testing.T, url string, dial mongo.Dial) {
 					mine, other = other, mine
 				}
 				var is, beside doc
-				if err := errors.Join(db.Get("c", mine, &is, "doc"), db.Get("c", other, &beside, "doc")); err != nil {
+				if err := errors.Join(db.Get(ctx, "c", mine, &is, "doc"), db.Get(ctx, "c", other, &beside, "doc")); err != nil {
 					t.Error(err)
 				}
 				err := db.Run(ctx, func(attempt int) ([]txn.Op, error) {
@@ -100,11 +100,11 @@ func twoControllersLoseNoUpdate(t *testing.T, url string, dial mongo.Dial) {
 				if err != nil {
 					t.Error(err)
 				}
-				if err := db.Get("c", mine, &is, "doc"); err != nil {
+				if err := db.Get(ctx, "c", mine, &is, "doc"); err != nil {
 					t.Error(err)
 				}
 				var both []doc
-				if err := a.All("c", bson.D{{"_id", bson.D{{"$in", []string{mine, other}}}}, {"n", 0}}, &both); err != nil || len(both) > 1 {
+				if err := a.All(ctx, "c", bson.D{{"_id", bson.D{{"$in", []string{mine, other}}}}, {"n", 0}}, &both); err != nil || len(both) > 1 {
 					t.Errorf("%v are 0 (%v)", both, err)
 				}
 			}
@@ -135,7 +135,7 @@ func TestServerTransactionsEndAsMgoTxns(t *testing.T) {
 	contents := func(db *mongo.Database) (all []string) {
 		t.Helper()
 		var docs []bson.M
-		if err := db.All("c", nil, &docs); err != nil {
+		if err := db.All(t.Context(), "c", nil, &docs); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range docs {

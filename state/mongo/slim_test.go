@@ -46,7 +46,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 		Ops []txn.Op `bson:"o"`
 		S   int      `bson:"s"`
 	}
-	if err := db.All(mongo.TxnsC, nil, &txns); err != nil {
+	if err := db.All(t.Context(), mongo.TxnsC, nil, &txns); err != nil {
 		t.Fatal(err)
 	}
 	for i, tx := range txns {
@@ -62,7 +62,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 			DiskBytes int64 `bson:"diskBytes"`
 		} `bson:"storageEngine"`
 	}
-	if err := db.With("c", func(c *mgo.Collection) error { return c.Database.Session.Run("serverStatus", &status) }); err != nil {
+	if err := db.With(t.Context(), "c", func(c *mgo.Collection) error { return c.Database.Session.Run("serverStatus", &status) }); err != nil {
 		t.Fatal(err)
 	}
 	if used := status.Engine.DiskBytes; used > 36*int64(size) {

@@ -74,7 +74,7 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
-	if snap.Forms, err = s.forms(session); err != nil {
+	if snap.Forms, err = s.forms(ctx, session); err != nil {
 		return err
 	}
 	for _, form := range snap.Forms[:min(1, len(snap.Forms))] {
@@ -82,7 +82,7 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 			return err
 		}
 	}
-	after, err := s.forms(session)
+	after, err := s.forms(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (s *Snapshot) confirm() error {
 }
 
 // forms returns the forms of all collections.
-func (s *Store) forms(session *mgo.Session) (forms []Form, err error) {
-	names, err := s.Databases()
+func (s *Store) forms(ctx context.Context, session *mgo.Session) (forms []Form, err error) {
+	names, err := s.Databases(ctx)
 	if err != nil {
 		return nil, err
 	}

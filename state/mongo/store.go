@@ -33,7 +33,7 @@ type Store struct {
 	transactions bool
 	// final is set if what is read can't be rolled back.
 	final  bool
-	steady func() error // see Guard
+	steady func(context.Context) error // see Guard
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -87,7 +87,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
 	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, sync: server.Barrier, server: server, final: true}
-	if s.transactions, err = s.hasTransactions(); err != nil {
+	if s.transactions, err = s.hasTransactions(context.Background()); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -122,14 +122,14 @@ func (s *Store) Sync(ctx context.Context) error {
 
 // Guard has each transaction that the server runs ask steady just before it is committed; if that fails, the transaction
 // changes nothing and fails with its error. It must be called before there are transactions to guard.
-func (s *Store) Guard(steady func() error) { s.steady = steady }
+func (s *Store) Guard(steady func(context.Context) error) { s.steady = steady }
 
 // mayCommit calls what Guard was given.
-func (s *Store) mayCommit() error {
+func (s *Store) mayCommit(ctx context.Context) error {
 	if s.steady == nil {
 		return nil
 	}
-	return s.steady()
+	return s.steady(ctx)
 }
 
 // Session returns a connection for uses other than transactions: the files in the store. The caller closes it, and
@@ -144,8 +144,8 @@ func (s *Store) Told(err error) error { return s.outage.told(err, time.Now()) }
 func (s *Store) AwaySince() time.Time { return s.outage.began() }
 
 // Databases returns the names of all databases that are not empty, except a MongoDB's internal ones and the barrier's.
-func (s *Store) Databases() (names []string, err error) {
-	err = s.again(func() (err error) {
+func (s *Store) Databases(ctx context.Context) (names []string, err error) {
+	err = s.again(ctx, func() (err error) {
 		session := s.session.Copy()
 		defer session.Close()
 		names, err = session.DatabaseNames()
@@ -160,11 +160,11 @@ func (s *Store) Databases() (names []string, err error) {
 var hidden = []string{"admin", "config", "local", barrierDB}
 
 // DropBarrier removes the barrier's database from a MongoDB. It must be the last use of the store.
-func (s *Store) DropBarrier() error { return s.Drop(barrierDB) }
+func (s *Store) DropBarrier(ctx context.Context) error { return s.Drop(ctx, barrierDB) }
 
 // Drop removes a database; a missing one is not an error. No transactions may run on it any more.
-func (s *Store) Drop(name string) error {
-	err := s.again(func() error {
+func (s *Store) Drop(ctx context.Context, name string) error {
+	err := s.again(ctx, func() error {
 		session := s.session.Copy()
 		defer session.Close()
 		return session.DB(name).DropDatabase()

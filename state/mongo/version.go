@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,9 +33,9 @@ func (v Version) Assert() any {
 
 // Read reads a document, either the named fields or all of them, and its version. If the document doesn't exist, doc is
 // unchanged.
-func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
+func (d *Database) Read(ctx context.Context, collection string, id any, fields []string, doc any) (v Version, err error) {
 	var raw bson.Raw
-	err = d.Reading(collection, func(c *mgo.Collection) error {
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
 		q := c.FindId(id)
 		if len(fields) > 0 {
 			q = q.Select(projection(fields))
@@ -79,7 +80,7 @@ func projection(fields []string) bson.D {
 }
 
 // Settled reports whether all transactions in these versions have ended or are lost.
-func (d *Database) Settled(versions []Version) (bool, error) {
+func (d *Database) Settled(ctx context.Context, versions []Version) (bool, error) {
 	var ids []bson.ObjectId
 	for _, v := range versions {
 		for _, token := range strings.Fields(v.Queue) {
@@ -91,6 +92,6 @@ func (d *Database) Settled(versions []Version) (bool, error) {
 	if len(ids) == 0 {
 		return true, nil
 	}
-	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
 	return n == 0, err
 }
