@@ -16,6 +16,8 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/servertxn"
 )
 
 // Copy copies everything in a store, which nothing else may change, to an empty one, and compares all documents. When it
@@ -130,7 +132,7 @@ func (d *Database) Sum(ctx context.Context, queries map[string]bson.D) (string, 
 		var all digest
 		err := d.Reading(ctx, collection, func(c *mgo.Collection) error {
 			all = digest{}
-			docs := cursor.Find(c, queries[collection]).Select(bson.D{{revnoF, 0}, {assertedF, 0}, {"txn-queue", 0}}).Iter()
+			docs := cursor.Find(c, queries[collection]).Select(bson.D{{mgotxn.RevnoField, 0}, {servertxn.AssertedField, 0}, {"txn-queue", 0}}).Iter()
 			var doc bson.Raw
 			for docs.Next(&doc) {
 				if err := all.add(doc); err != nil {

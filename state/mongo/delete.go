@@ -10,6 +10,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/servertxn"
 )
 
 // DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and
@@ -24,7 +26,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		Asserted *int64   `bson:"txn-asserted"`
 	}
 	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
-		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
+		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {mgotxn.RevnoField, 1}, {servertxn.AssertedField, 1}}).All(&docs)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)
@@ -38,7 +40,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		if busy {
 			continue
 		}
-		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {revnoF, doc.Revno}, {assertedF, doc.Asserted}}
+		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {mgotxn.RevnoField, doc.Revno}, {servertxn.AssertedField, doc.Asserted}}
 		for i, there := range []bool{doc.Queue != nil, doc.Revno != nil, doc.Asserted != nil} {
 			if !there {
 				same[i+1].Value = bson.D{{"$exists", false}}
@@ -47,10 +49,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		untouched = append(untouched, same)
 	}
 	left = len(docs)
-	for some := range slices.Chunk(untouched, maxStatements) {
-		if err := ctx.Err(); err != nil {
-			return left, err
-		}
+	for some := range slices.Chunk(untouched, servertxn.MaxStatements) {
 		err = d.With(ctx, collection, func(c *mgo.Collection) error {
 			bulk := c.Bulk()
 			bulk.Remove(some...)
@@ -75,7 +74,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 func (d *Database) anyUnfinished(ctx context.Context, queue []string) (bool, error) {
 	var ids []bson.ObjectId
 	for _, token := range queue {
-		id, ok := tokenID(token)
+		id, ok := mgotxn.TokenID(token)
 		if !ok {
 			return true, nil // malformed: leave the document alone
 		}
@@ -84,6 +83,6 @@ func (d *Database) anyUnfinished(ctx context.Context, queue []string) (bool, err
 	if len(ids) == 0 {
 		return false, nil
 	}
-	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", mgotxn.Unfinished}}}})
 	return n > 0, err
 }

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo/servertxn"
 )
 
 // Import writes an export into an empty store. next returns its entries, and io.EOF after the last one.
@@ -98,7 +99,7 @@ func (s *Store) run(db string, command bson.D) error {
 func (l *loader) add(ctx context.Context, doc bson.Raw) error {
 	l.docs = append(l.docs, doc)
 	l.bytes += len(doc.Data)
-	if len(l.docs) < maxStatements && l.bytes < maxStatementBytes {
+	if len(l.docs) < servertxn.MaxStatements && l.bytes < servertxn.MaxStatementBytes {
 		return nil
 	}
 	return l.flush(ctx)

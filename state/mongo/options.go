@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/outage"
 )
 
 // Options are the options for opening a store; the zero value is right for production.
@@ -43,7 +44,7 @@ func (o Options) withDefaults() Options {
 		o.Patience = patience
 	}
 	if o.Answer == 0 {
-		o.Answer = answerBound
+		o.Answer = outage.Bound
 	}
 	if o.Meter == nil {
 		o.Meter = unmetered{}

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
 )
 
 // A Problem is something wrong with the bookkeeping of transactions.
@@ -58,7 +59,7 @@ func (d *Database) stuck(ctx context.Context, before time.Time) ([]Problem, erro
 		State int           `bson:"s"`
 		Ops   []txn.Op      `bson:"o"`
 	}
-	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
+	query := bson.D{{"s", bson.D{{"$in", mgotxn.Unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
 	if err := d.All(ctx, TxnsC, query, &docs); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (d *Database) stuck(ctx context.Context, before time.Time) ([]Problem, erro
 			Repair: "complete or abort it",
 			Mend: func(ctx context.Context) error {
 				err := d.resume(ctx, doc.ID)
-				if err == nil || err == txn.ErrAborted || errors.Is(err, errTakenBack) {
+				if err == nil || err == txn.ErrAborted || errors.Is(err, mgotxn.ErrTakenBack) {
 					return d.store.Barrier(ctx)
 				}
 				return err
@@ -96,7 +97,7 @@ func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, 
 	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that refer to it
 	var sure []bson.Raw
 	look := func() error {
-		lost, err := missing(c.Database, slices.Collect(maps.Keys(suspects)))
+		lost, err := mgotxn.Missing(c.Database, slices.Collect(maps.Keys(suspects)))
 		if err != nil {
 			return err
 		}
@@ -122,16 +123,16 @@ func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, 
 	}
 	iter := cursor.Find(c, bson.D{{"$or", []bson.D{
 		{{"txn-queue.0", bson.D{{"$exists", true}}}}, {{"txn-insert", bson.D{{"$exists", true}}}}, {{"txn-remove", bson.D{{"$exists", true}}}},
-	}}}).Select(append(bson.D{{"_id", 1}}, bookkept...)).Iter()
+	}}}).Select(append(bson.D{{"_id", 1}}, mgotxn.BookkeepingFields...)).Iter()
 	for {
 		var doc struct {
-			ID          bson.Raw `bson:"_id"` // undecoded: the order of a stash key's fields matters
-			bookkeeping `bson:",inline"`
+			ID                 bson.Raw `bson:"_id"` // undecoded: the order of a stash key's fields matters
+			mgotxn.Bookkeeping `bson:",inline"`
 		}
 		if !iter.Next(&doc) {
 			break
 		}
-		ids, malformed := doc.transactions()
+		ids, malformed := doc.Transactions()
 		if len(malformed) > 0 || doc.Insert != "" || doc.Remove != "" {
 			sure = append(sure, doc.ID)
 		}
@@ -154,14 +155,14 @@ func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, 
 // to. A missing transaction is a problem only if both reads refer to it: a transaction is written before any
 // document refers to it, and removed only when none does any more.
 func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) ([]Problem, error) {
-	var was, is bookkeeping
-	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
+	var was, is mgotxn.Bookkeeping
+	if err := c.FindId(id).Select(mgotxn.BookkeepingFields).One(&was); IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	ids, _ := was.transactions()
-	lost, err := missing(c.Database, ids)
+	ids, _ := was.Transactions()
+	lost, err := mgotxn.Missing(c.Database, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -169,14 +170,14 @@ func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.FindId(id).Select(bookkept).One(&is); IsNotFound(err) {
+	if err := c.FindId(id).Select(mgotxn.BookkeepingFields).One(&is); IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	collection, doc := c.Name, any(nil)
 	if c.Name == StashC {
-		var key stashKey
+		var key mgotxn.StashKey
 		err = id.Unmarshal(&key)
 		collection, doc = key.C, key.ID
 	} else {
@@ -196,7 +197,7 @@ func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) 
 		}})
 	}
 	for _, token := range is.Queue {
-		tid, ok := tokenID(token)
+		tid, ok := mgotxn.TokenID(token)
 		what := fmt.Sprintf("its queue holds %q, which is not a transaction", token)
 		if ok {
 			what = "it waits for transaction " + tid.Hex() + ", which is lost"
@@ -235,7 +236,7 @@ func (d *Database) finished(ctx context.Context, ids ...bson.ObjectId) (done []b
 	var docs []struct {
 		ID bson.ObjectId `bson:"_id"`
 	}
-	if err := d.All(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", unfinished}}}}, &docs); err != nil {
+	if err := d.All(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", mgotxn.Unfinished}}}}, &docs); err != nil {
 		return nil, err
 	}
 	for _, doc := range docs {

@@ -14,6 +14,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/servertxn"
 )
 
 // RefusalsC holds the most recently abandoned transactions. It is written outside transactions, and nothing
@@ -95,7 +96,7 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	if all, err := holds(op.Assert); err != nil || all {
 		return nil, err
 	}
-	conditions, err := asDoc(op.Assert)
+	conditions, err := servertxn.AsDoc(op.Assert)
 	if err != nil {
 		return nil, err
 	}
@@ -162,23 +163,11 @@ func wanted(condition bson.DocElem) string {
 
 // operator returns the operator of a condition that has exactly one.
 func operator(condition any) (bson.DocElem, bool) {
-	d, err := asDoc(condition)
+	d, err := servertxn.AsDoc(condition)
 	if err != nil || len(d) != 1 || !strings.HasPrefix(d[0].Name, "$") {
 		return bson.DocElem{}, false
 	}
 	return d[0], true
-}
-
-// asDoc converts a document of any type to a bson.D.
-func asDoc(v any) (d bson.D, err error) {
-	if d, ok := v.(bson.D); ok {
-		return d, nil
-	}
-	data, err := bson.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return d, bson.Unmarshal(data, &d)
 }
 
 // maxShown limits the text shown of one value, which may be megabytes.

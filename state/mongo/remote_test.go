@@ -29,30 +29,6 @@ func openSet(t *testing.T, set *mongotest.Set, options ...string) (*mongo.Store,
 	return openURL(t, set.URL(options...), mongo.Options{Dial: set.Dial})
 }
 
-func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Database) {
-	t.Helper()
-	u, err := mongo.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Hooks = mongotest.NewHooks()
-	store, err := mongo.OpenURL(t.Context(), u, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Make(t.Context(), "db", mongo.Schema{LogSize: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	db := store.Open("db")
-	t.Cleanup(func() {
-		db.Close(errors.New("the test has ended"))
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store, db
-}
-
 // TestTheStoreOnAMongoDB uses the store on a replica set.
 func TestTheStoreOnAMongoDB(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 3))
@@ -76,10 +52,10 @@ func TestTheStoreOnAMongoDB(t *testing.T) {
 	if err := store.Barrier(ctx); !errors.Is(err, mine) && err != nil {
 		t.Error(err)
 	}
-	if err := store.Drop(ctx, "db"); err != nil {
+	if err := store.Drop(t.Context(), "db"); err != nil {
 		t.Error(err)
 	}
-	if n, err := db.Count(ctx, "c", nil); n != 0 || err != nil {
+	if n, err := db.Count(t.Context(), "c", nil); n != 0 || err != nil {
 		t.Errorf("%d are left, %v", n, err)
 	}
 }

@@ -134,7 +134,7 @@ func TestNothingToldIsRolledBack(t *testing.T) {
 	work.Wait()
 	left := map[string]bool{}
 	var docs []doc
-	if err := dbs["b"].All(ctx, "c", nil, &docs); err != nil {
+	if err := dbs["b"].All(t.Context(), "c", nil, &docs); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range docs {

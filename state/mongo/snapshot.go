@@ -14,6 +14,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo/servertxn"
 )
 
 // A Form is what a collection is apart from its documents.
@@ -32,9 +33,9 @@ type Snapshot struct {
 	Forms []Form // of all collections, sorted
 
 	ctx              context.Context
-	wait             time.Duration // for the majority
+	concern          []bson.DocElem // for the majority
 	session          *mgo.Session
-	one              *serverSession
+	one              *servertxn.Session
 	opened           time.Time
 	begun, confirmed bool
 }
@@ -70,7 +71,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	session := s.session.Copy()
 	defer session.Close()
-	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession(), opened: time.Now()}
+	snap := &Snapshot{ctx: ctx, concern: s.backend.concern(), session: session, one: servertxn.NewSession(), opened: time.Now()}
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
@@ -100,15 +101,7 @@ func (s *Snapshot) confirm() error {
 	if !s.begun {
 		return nil
 	}
-	command := s.one.in(bson.D{{"commitTransaction", 1}}, false)
-	var result struct {
-		Concern refusedWrite `bson:"writeConcernError"`
-	}
-	err := s.session.DB("admin").Run(append(command, majorityConcern(s.wait)), &result)
-	if err == nil {
-		err = result.Concern.err()
-	}
-	if err != nil {
+	if err := s.one.Commit(s.session, s.concern); err != nil {
 		return fmt.Errorf("cannot read the store at one moment: %w", err)
 	}
 	s.confirmed = true
@@ -184,7 +177,7 @@ func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
 		return nil, err
 	}
 	b := &snapBatch{}
-	if err := s.session.DB(form.DB).Run(s.one.in(command, !s.begun), b); err != nil {
+	if err := s.session.DB(form.DB).Run(s.one.In(command, !s.begun), b); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", form, s.ended(err))
 	}
 	s.begun = true
@@ -192,12 +185,12 @@ func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
 }
 
 // endedCodes are MongoDB's codes of a snapshot that it no longer has. SnapshotTooOld, SnapshotUnavailable, NoSuchTransaction.
-var endedCodes = []int{239, 246, codeNoSuchTransaction}
+var endedCodes = []int{239, 246, servertxn.CodeNoSuchTransaction}
 
 // ended tells whether the server has ended the snapshot.
 func (s *Snapshot) ended(err error) error {
-	q, ok := err.(*mgo.QueryError)
-	if !ok || !slices.Contains(endedCodes, q.Code) {
+	var q *mgo.QueryError
+	if !errors.As(err, &q) || !slices.Contains(endedCodes, q.Code) {
 		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.opened).Round(time.Second)),
@@ -231,10 +224,10 @@ func (s *Snapshot) end() {
 	}
 	var err error
 	if !s.confirmed {
-		err = s.one.abort(s.session)
+		err = s.one.Abort(s.session)
 	}
 	if err == nil {
-		err = endSessions(s.session, []bson.D{s.one.doc()})
+		err = servertxn.End(s.session, s.one)
 	}
 	if err != nil {
 		logger.Debugf("cannot end a snapshot: %v", err)

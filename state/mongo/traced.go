@@ -38,19 +38,18 @@ type transaction struct {
 	number  int64
 }
 
-// note records the span of the transaction that a slot is about to commit.
-func (t *traced) note(s *slot) {
-	if t == nil || !s.span.IsSampled() {
+// note records the span of a transaction that is about to be committed.
+func (t *traced) note(span trace.SpanContext, id transaction) {
+	if t == nil || !span.IsSampled() {
 		return
 	}
-	id := transaction{string(s.server.id), s.server.number}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.spans == nil {
 		t.spans = map[transaction]trace.SpanContext{}
 	}
 	delete(t.spans, t.order[t.next])
-	t.spans[id], t.order[t.next] = s.span, id
+	t.spans[id], t.order[t.next] = span, id
 	t.next = (t.next + 1) % maxTraced
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"juju/state/mongo/mgotxn"
+
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -44,7 +46,7 @@ func (d *Database) Read(ctx context.Context, collection string, id any, fields [
 		if v.There = err == nil; !IsNotFound(err) {
 			return err
 		}
-		err = c.Database.C(StashC).FindId(stashKey{collection, id}).One(&raw)
+		err = c.Database.C(StashC).FindId(mgotxn.StashKey{collection, id}).One(&raw)
 		if IsNotFound(err) {
 			raw, err = bson.Raw{}, nil
 		}
@@ -56,7 +58,7 @@ func (d *Database) Read(ctx context.Context, collection string, id any, fields [
 	if raw.Data == nil {
 		return v, nil
 	}
-	var b bookkeeping
+	var b mgotxn.Bookkeeping
 	if err := raw.Unmarshal(&b); err != nil {
 		return v, fmt.Errorf("cannot read %s %v: %w", collection, id, err)
 	}
@@ -72,7 +74,7 @@ func (d *Database) Read(ctx context.Context, collection string, id any, fields [
 }
 
 func projection(fields []string) bson.D {
-	d := slices.Clone(bookkept)
+	d := slices.Clone(mgotxn.BookkeepingFields)
 	for _, f := range fields {
 		d = append(d, bson.DocElem{Name: f, Value: 1})
 	}
@@ -84,7 +86,7 @@ func (d *Database) Settled(ctx context.Context, versions []Version) (bool, error
 	var ids []bson.ObjectId
 	for _, v := range versions {
 		for _, token := range strings.Fields(v.Queue) {
-			if id, ok := tokenID(token); ok {
+			if id, ok := mgotxn.TokenID(token); ok {
 				ids = append(ids, id)
 			}
 		}
@@ -92,6 +94,6 @@ func (d *Database) Settled(ctx context.Context, versions []Version) (bool, error
 	if len(ids) == 0 {
 		return true, nil
 	}
-	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", mgotxn.Unfinished}}}})
 	return n == 0, err
 }

@@ -1,4 +1,4 @@
-package mongo_test
+package mgotxn_test
 
 import (
 	"math/rand/v2"
@@ -10,13 +10,14 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // A document of a megabyte is rewritten repeatedly. The store must not grow with each
 // rewrite: the contents of finished transactions are removed, and Pebble drops old versions.
-func TestRewritesTakeNoSpace(t *testing.T) { onBoth(t, rewritesTakeNoSpace) }
+func TestRewritesTakeNoSpace(t *testing.T) { mongotest.OnBoth(t, rewritesTakeNoSpace) }
 
-func rewritesTakeNoSpace(t *testing.T, open opener) {
+func rewritesTakeNoSpace(t *testing.T, open mongotest.Opener) {
 	_, db := open(t)
 	const rewrites = 40
 	size := 1 << 20
@@ -33,7 +34,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 			if n > 0 {
 				op = txn.Op{C: "c", Id: "big", Assert: txn.DocExists, Update: bson.D{{Name: "$set", Value: bson.M{"settings": bson.M{"all": noise}}}}}
 			}
-			return []txn.Op{op, {C: "c", Id: n, Insert: doc{N: n}}}, nil
+			return []txn.Op{op, {C: "c", Id: n, Insert: mongotest.Doc{N: n}}}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
