@@ -30,8 +30,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		gone := false
 		write := func(by string, settings map[int]map[string]string) error {
-			for id, values := range settings {
-				if there, err := u.writeSettings(ctx, o, id, by, values); err != nil {
+			for _, id := range slices.Sorted(maps.Keys(settings)) {
+				if there, err := u.writeSettings(ctx, o, id, by, settings[id]); err != nil {
 					return err
 				} else if !there {
 					gone = true // the unit may have been removed too
