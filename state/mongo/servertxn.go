@@ -74,7 +74,7 @@ func endSessions(over *mgo.Session, ids []bson.D) error {
 	return over.DB("admin").Run(bson.D{{"endSessions", ids}}, nil)
 }
 
-// endSessions tells the server to forget the sessions of the slots. If it doesn't hear of it, it forgets them in time.
+// endSessions tells the server to forget the sessions of the slots. If that fails, they expire there by themselves.
 func (r *Runner) endSessions(sessions []*serverSession) {
 	if len(sessions) == 0 || r.outage.refuses() != nil {
 		return
@@ -152,7 +152,7 @@ func (r *Runner) transact(s *slot, statements []statement) error {
 			r.abort(s)
 			return txn.ErrAborted
 		case err != nil && cutShort(err):
-			// A server that lives on must not keep its documents until it is too old.
+			// Without this, a server that survives would hold the transaction's documents until it expires.
 			err = r.interrupted(s, err, began)
 			r.abort(s)
 			return err
@@ -216,7 +216,7 @@ func majorityConcern(wait time.Duration) bson.DocElem {
 	return bson.DocElem{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(wait / time.Millisecond)}}}
 }
 
-// A refusedWrite is in a reply why a write was refused, or has not reached the majority.
+// A refusedWrite is the part of a reply that says why a write was refused or did not reach the majority.
 type refusedWrite struct {
 	Code   int
 	ErrMsg string
