@@ -45,7 +45,7 @@ type Index struct {
 	Unique     bool
 }
 
-// A Schema is the collections and indexes that a database must have.
+// A Schema lists the collections and indexes that a database must have.
 type Schema struct {
 	LogSize int            // bytes of the capped transaction log
 	Capped  map[string]int // other capped collections and their sizes in bytes

@@ -8,7 +8,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A fence is an assert that all transactions of some work make on a database: that whoever does the work still may.
+// A fence is an assert that every transaction of a task on a database makes. It fails once the task has lost the right to
+// change the database, for example because another controller has taken it over.
 type fence struct {
 	database string
 	op       txn.Op

@@ -33,7 +33,8 @@ type requestKey struct{}
 // moments orders events: the starts of requests, and detected changes of the primary.
 var moments atomic.Int64
 
-// A request is a caller of barriers.
+// A request records when a caller's work began and whether it has changed anything, which decides how its barriers may
+// fail.
 type request struct {
 	began int64 // a moment
 	// applied is set once a transaction of the request has been applied: the majority has each of its steps,

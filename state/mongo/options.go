@@ -22,9 +22,9 @@ type Options struct {
 	Answer time.Duration
 	// Hooks, if not nil, is called for each database that is opened and returns the hooks of its transactions.
 	Hooks func(database string) Hooks
-	// Meter is told what the store does; nil for none.
+	// Meter receives measurements of the store; nil means none.
 	Meter Meter
-	// Traces has watchers learn the spans of the transactions whose changes they see.
+	// Traces makes watchers learn the spans of the transactions whose changes they see.
 	Traces bool
 }
 

@@ -70,8 +70,9 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 // codeNoMajorityReads is MongoDB's code for a read concern that its configuration doesn't allow.
 const codeNoMajorityReads = 148
 
-// readMajority has reads tell only of what the majority has, which is never rolled back. All transactions wait for the
-// majority before they are acknowledged, as do other writes that a reply may tell of. So no reply needs a write of its own.
+// readMajority makes reads return only what the majority has, which is never rolled back. Transactions, and other writes
+// that a reply may depend on, are acknowledged only after the majority has them. So no reply needs a write of its own as a
+// barrier.
 func (s *Store) readMajority(ctx context.Context, b *mongoBackend) error {
 	err := s.again(ctx, func() error {
 		session := s.session.Copy()

@@ -23,9 +23,9 @@ type slot struct {
 	server  *servertxn.Session // nil if the server has no transactions
 }
 
-// A slotQueue hands out slots in order, and makes them when they are needed. The most recently used slot is handed out
-// first: that keeps one connection warm, and a sequence of transactions uses only that. Of the others, as many stay
-// connected as the embedded store has.
+// A slotQueue hands out slots to callers in order, and creates slots as needed. It prefers the most recently used slot, so
+// a sequence of transactions uses a single, warm connection. Of the idle slots, only as many stay connected as the
+// embedded store has in total.
 type slotQueue struct {
 	most    int // slots
 	connect func() *mgo.Session

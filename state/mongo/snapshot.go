@@ -17,7 +17,7 @@ import (
 	"juju/state/mongo/servertxn"
 )
 
-// A Form is what a collection is apart from its documents.
+// A Form is a collection's metadata: its name, options and indexes.
 type Form struct {
 	DB      string   `bson:"db"`
 	Name    string   `bson:"name"`
@@ -28,7 +28,7 @@ type Form struct {
 // String returns the collection's full name.
 func (f Form) String() string { return f.DB + "." + f.Name }
 
-// A Snapshot reads the whole store as it was at one moment.
+// A Snapshot reads the whole store as of a single moment.
 type Snapshot struct {
 	Forms []Form // of all collections, sorted
 
@@ -40,7 +40,7 @@ type Snapshot struct {
 	begun, confirmed bool
 }
 
-// snapshotAttempts limits how often a snapshot begins anew because a collection was created or removed.
+// snapshotAttempts limits how often a snapshot is restarted because a collection was created or removed.
 const snapshotAttempts = 5
 
 var errFormsChanged = errors.New("collections are created or removed all the time")
@@ -96,7 +96,7 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	return snap.confirm()
 }
 
-// confirm makes sure that nothing that was read will be rolled back: only the commit of a transaction tells that.
+// confirm makes sure that nothing that was read will be rolled back: only the commit of a transaction guarantees that.
 func (s *Snapshot) confirm() error {
 	if !s.begun {
 		return nil
@@ -143,7 +143,7 @@ func (s *Store) forms(ctx context.Context, session *mgo.Session) (forms []Form, 
 	return forms, nil
 }
 
-// maxListed is how many collections and indexes are listed, far more than there are.
+// maxListed limits the length of a list of collections or indexes. A store has far fewer.
 const maxListed = 100_000
 
 // list runs a command that lists collections or indexes.
@@ -157,7 +157,7 @@ func list(db *mgo.Database, command string, of any) ([]bson.D, error) {
 	return reply.Cursor.First, err
 }
 
-// A snapBatch is a part of the documents that a cursor finds.
+// A snapBatch is one batch of a cursor's documents.
 type snapBatch struct {
 	Cursor struct {
 		ID    int64      `bson:"id"`
@@ -197,7 +197,7 @@ func (s *Snapshot) ended(err error) error {
 		"Try again. If it takes more than a minute, raise the MongoDB's parameter transactionLifetimeLimitSeconds.")
 }
 
-// batchDocs is how many documents are asked for at a time. A reply has fewer if they are large.
+// batchDocs is the number of documents requested at a time. A reply has fewer if they are large.
 const batchDocs = 1000
 
 // Each calls f with each document of a collection that matches filter; nil matches all.

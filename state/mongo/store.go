@@ -111,11 +111,11 @@ func (s *Store) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Guard has each transaction that the server runs ask steady just before it is committed; if that fails, the transaction
-// changes nothing and fails with its error. It must be called before there are transactions to guard.
+// Guard makes each transaction of the server call steady just before its commit. If steady fails, the transaction changes
+// nothing and fails with that error. Guard must be called before the first transaction.
 func (s *Store) Guard(steady func(context.Context) error) { s.steady = steady }
 
-// mayCommit calls what Guard was given.
+// mayCommit calls the function that was passed to Guard.
 func (s *Store) mayCommit(ctx context.Context) error {
 	if s.steady == nil {
 		return nil

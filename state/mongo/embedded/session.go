@@ -63,8 +63,8 @@ type sessions struct {
 	closed bool
 }
 
-// restore registers the sessions of which the store has records, however many, so that those whose clients don't come
-// back are forgotten in time.
+// restore registers the sessions that have records in the store, however many, so that they expire if their clients don't
+// come back.
 func (ss *sessions) restore(ids [][]byte, s *Server) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -205,7 +205,7 @@ func (sess *session) recall(s *Server) error {
 	return nil
 }
 
-// A sessionUse is what a command says about its session.
+// A sessionUse holds the fields of a command that concern its session.
 type sessionUse struct {
 	id         []byte
 	number     int64

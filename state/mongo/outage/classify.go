@@ -33,7 +33,7 @@ func Classify(err error) error {
 		"Its content is lost: restore the controller from a backup, and check its disk.")
 }
 
-// A diskFull is the store's error for a full disk.
+// A diskFull wraps the store's error for a full disk, so that entity.IsDiskFull recognises it.
 type diskFull struct{ error }
 
 // Unwrap adds syscall.ENOSPC to the error's chain.

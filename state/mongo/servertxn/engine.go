@@ -105,7 +105,7 @@ func (e *Engine) transact(ctx context.Context, s *Session, on *mgo.Session, stat
 			e.abort(s, on)
 			return txn.ErrAborted
 		case err != nil && outage.IsTransient(err):
-			// A server that lives on must not keep its documents until it is too old.
+			// Without this, a server that survives would hold the transaction's documents until it expires.
 			err = e.interrupted(on, err, began)
 			e.abort(s, on)
 			return err

@@ -49,7 +49,7 @@ func (s *Session) Abort(over *mgo.Session) error {
 	return over.DB("admin").Run(s.In(bson.D{{"abortTransaction", 1}}, false), nil)
 }
 
-// End tells the server to forget sessions. If it does not hear of it, it forgets them in time.
+// End tells the server to forget sessions. If that fails, they expire there by themselves.
 func End(over *mgo.Session, sessions ...*Session) error {
 	var ids []bson.D
 	for _, s := range sessions {
@@ -58,7 +58,7 @@ func End(over *mgo.Session, sessions ...*Session) error {
 	return over.DB("admin").Run(bson.D{{"endSessions", ids}}, nil)
 }
 
-// Refused is in a reply why a write was refused, or has not reached the majority.
+// Refused is the part of a reply that says why a write was refused or did not reach the majority.
 type Refused struct {
 	Code   int
 	ErrMsg string

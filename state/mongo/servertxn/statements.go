@@ -29,8 +29,8 @@ const (
 	maxRevno = 1 << 52
 )
 
-// A kind is a kind of statement. Their order is the one in which a transaction has them: those that can fail because of an
-// assert come before the inserts, which would be in vain.
+// A kind is the kind of a statement. A transaction has its statements in this order: those that can fail because of an
+// assert come before the inserts, which would otherwise be wasted.
 type kind int
 
 const (
@@ -42,7 +42,7 @@ const (
 // commands are the names of the kinds' commands, and of their lists of statements.
 var commands = map[kind][2]string{update: {"update", "updates"}, remove: {"delete", "deletes"}, insert: {"insert", "documents"}}
 
-// A statement is what a transaction does with one document.
+// A statement checks a transaction's asserts about one document, and changes the document.
 type statement struct {
 	kind       kind
 	collection string
@@ -54,7 +54,7 @@ type statement struct {
 // last is the place of a document's only statement, if that inserts it.
 const last = math.MaxInt
 
-// docOps are the operations on one document.
+// docOps collects a transaction's operations on one document.
 type docOps struct {
 	collection string
 	id         any
@@ -65,7 +65,7 @@ type docOps struct {
 	changes    []txn.Op
 }
 
-// presence is whether a document exists after the operations so far.
+// presence says whether a document exists after the operations so far.
 type presence int
 
 const (
@@ -265,7 +265,8 @@ func counted(change any) (bson.D, error) {
 	return append(doc, bson.DocElem{"$inc", bson.D{{revnoF, int64(1)}}}), nil
 }
 
-// A serverCommand is a command of a transaction, and how many documents it must find.
+// A serverCommand is a command of a transaction, with the number of documents that it must find: if it finds fewer, an
+// assert doesn't hold.
 type serverCommand struct {
 	doc      bson.D
 	required int
