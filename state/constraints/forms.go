@@ -34,7 +34,7 @@ var forms = map[string]form{
 	Arch:             {canonicalArch, plainText, "an architecture: " + strings.Join(arches, ", ")},
 	Container:        {canonicalContainer, plainText, "a container of this type: " + strings.Join(containers, ", ")},
 	Cores:            {canonicalNumber, plainNumber, "the minimum number of cores; also written cpu-cores"},
-	CPUPower:         {canonicalNumber, plainNumber, "the minimum CPU power, in the cloud's own unit; 100 is about one core"},
+	CPUPower:         {canonicalNumber, plainNumber, "the minimum CPU power in the cloud's unit; 100 is about a core"},
 	ImageID:          {canonicalText, plainText, "the cloud's ID of an image"},
 	InstanceRole:     {canonicalText, plainText, "the cloud's name for a role"},
 	InstanceType:     {canonicalText, plainText, "the cloud's name for a machine type"},
