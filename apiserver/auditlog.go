@@ -182,7 +182,8 @@ const (
 	maxNaming = 64 << 10
 )
 
-// audited adds an entry about models to the audit log, in the place of another one if replaced is its id.
+// audited adds an entry about models to the audit log, in the place of another one if replaced is its id. It does so even if
+// the client has gone.
 func (s *Server) audited(e entity.AuditEntry, models []string, replaced string) (id string, err error) {
 	for _, uuid := range models {
 		m, err := s.controller.AuditModel(context.Background(), uuid)

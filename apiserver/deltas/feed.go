@@ -121,7 +121,7 @@ func (f *Feeds) Resume(ctx context.Context, st *state.State, model params.DeltaM
 func (f *Feeds) watch(ctx context.Context, st *state.State, model params.DeltaModel, c *cursor, revision string) (<-chan Take, error) {
 	d, first := f.join(st, model, c)
 	if first {
-		d.begin(ctx)
+		d.begin()
 	}
 	select {
 	case <-d.ready:
@@ -185,21 +185,22 @@ func (d *feed) retire() {
 }
 
 // begin reads the model, and starts to follow it until the last cursor has left or the model ends.
-func (d *feed) begin(ctx context.Context) {
+func (d *feed) begin() {
 	defer close(d.ready)
-	if d.failed = d.start(ctx); d.failed != nil {
+	if d.failed = d.start(); d.failed != nil {
 		d.owner.mu.Lock()
 		defer d.owner.mu.Unlock()
 		d.retire()
 	}
 }
 
-func (d *feed) start(ctx context.Context) error {
+func (d *feed) start() error {
+	ctx, end := context.WithCancel(context.Background()) // not that of who came first: others wait for it too
 	live, keys, err := d.st.Watches().Live(ctx)
 	if err != nil {
+		end()
 		return err
 	}
-	ctx, end := context.WithCancel(context.Background())
 	agents := d.owner.presence.Watch(ctx, d.model.UUID, nil)
 	d.live = live
 	if err := d.apply(ctx, keys); err != nil {
