@@ -74,7 +74,7 @@ func (s *Server) authenticateConsumer(ctx context.Context, model string, cred cr
 		return identity{}, nil, err
 	}
 	defer release()
-	who, err := s.controller.CheckConsumer(cred.password)
+	who, err := s.controller.CheckConsumer(ctx, cred.password)
 	if errors.Is(err, entity.Unauthorized) || err == nil && (who.ID != cred.tag.ID || who.Model != model) {
 		err = invalidLogin()
 	}

@@ -182,16 +182,17 @@ const (
 	maxNaming = 64 << 10
 )
 
-// audited adds an entry about models to the audit log, in the place of another one if replaced is its id.
+// audited adds an entry about models to the audit log, in the place of another one if replaced is its id. It does so even if
+// the client has gone.
 func (s *Server) audited(e entity.AuditEntry, models []string, replaced string) (id string, err error) {
 	for _, uuid := range models {
-		m, err := s.controller.AuditModel(uuid)
+		m, err := s.controller.AuditModel(context.Background(), uuid)
 		if err != nil {
 			return "", err
 		}
 		e.Models = append(e.Models, m)
 	}
-	return s.controller.Audit(e, replaced)
+	return s.controller.Audit(context.Background(), e, replaced)
 }
 
 // secretOptions looks up which options of a model's charms are secrets. st is nil at the controller itself.

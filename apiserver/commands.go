@@ -179,7 +179,7 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 		c.failed(c.netConn, c.addr.String(), entity.Named(r.User)+" cannot run commands", err)
 		return err
 	}
-	if err := c.steady(); err != nil {
+	if err := c.steady(ctx); err != nil {
 		return err
 	}
 	leave, err := c.admit(c.uuid, id)
@@ -195,7 +195,7 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 	}
 	defer ended()
 	defer c.ending.join(c.Server, model, id, c.cancel)()
-	row, err := c.controller.ModelRow(c.uuid)
+	row, err := c.controller.ModelRow(ctx, c.uuid)
 	if err != nil {
 		return err
 	}

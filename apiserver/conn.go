@@ -185,7 +185,7 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 		defer stop()
 		who, r, err := c.dispatch(ctx, s, req, h)
 		if err == nil {
-			err = cmp.Or(refused, c.server.steady())
+			err = cmp.Or(refused, c.server.steady(ctx))
 		}
 		if err == nil && h != nil {
 			err = h.Grow(ctx, min(h.Left(), c.server.answers.expected(c.uuid, r)))

@@ -79,7 +79,7 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 	v := &pageVisit{visitor: &visitor{model: s.controllerModel}, addr: g.Conn.RemoteAddr()}
 	uuid := ""
 	if name != "" {
-		if v.row, err = s.controller.ModelNamed(owner, name); err != nil {
+		if v.row, err = s.controller.ModelNamed(ctx, owner, name); err != nil {
 			return nil, err
 		}
 		uuid = v.row.UUID

@@ -94,7 +94,7 @@ func (s *Server) followLog(ctx context.Context, v *visitor, q logs.Query, send f
 	}
 	var others []logs.Source
 	if s.config.OtherLogs != nil && v.Tag.Kind == entity.KindUser {
-		others = s.config.OtherLogs(model)
+		others = s.config.OtherLogs(ctx, model)
 	}
 	if len(others) == 0 {
 		return own(ctx, q, send)

@@ -73,7 +73,7 @@ var (
 func (s *Server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
-	if s.steady() != nil {
+	if s.steady(ctx) != nil {
 		return errPaused
 	}
 	if _, err := s.controllerModel.Machine(ctx, "0"); err != nil && !entity.IsNotFound(err) {

@@ -40,7 +40,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	var paused, away atomic.Bool
 	w := newWorld(t, func(c *Config) {
-		c.Steady = func() error {
+		c.Steady = func(context.Context) error {
 			if paused.Load() {
 				return entity.Errorf(entity.Unavailable, "of 10.0.0.1")
 			}

@@ -20,9 +20,13 @@ type fakeControllers struct {
 	moved   chan struct{} // of the last Watch
 }
 
-func (f *fakeControllers) Nodes() ([]entity.ControllerNode, error)     { return f.nodes, nil }
-func (f *fakeControllers) Alone() bool                                 { return len(f.nodes) == 1 }
-func (f *fakeControllers) Upgrade() (*entity.ControllerUpgrade, error) { return f.upgrade, nil }
+func (f *fakeControllers) Nodes(ctx context.Context) ([]entity.ControllerNode, error) {
+	return f.nodes, nil
+}
+func (f *fakeControllers) Alone() bool { return len(f.nodes) == 1 }
+func (f *fakeControllers) Upgrade(ctx context.Context) (*entity.ControllerUpgrade, error) {
+	return f.upgrade, nil
+}
 func (f *fakeControllers) Watch(context.Context) (<-chan struct{}, error) {
 	f.moved = make(chan struct{}, 1)
 	f.moved <- struct{}{}
@@ -132,7 +136,7 @@ func TestAgentsLearnTheAddressesOfControllers(t *testing.T) {
 // While a controller is not sure that it may, it executes no request.
 func TestARequestIsNotExecutedByAnUnsteadyController(t *testing.T) {
 	var steady error
-	w := newWorld(t, func(c *Config) { c.Steady = func() error { return steady } })
+	w := newWorld(t, func(c *Config) { c.Steady = func(context.Context) error { return steady } })
 	admin := w.dial(w.adminInfo(""))
 	_, err := admin.ModelSummaries(t.Context())
 	w.ok(err)

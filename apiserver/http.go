@@ -156,7 +156,7 @@ func (s *Server) visit(
 	}()
 	v, err := authenticate(r)
 	if err == nil {
-		err = s.steady()
+		err = s.steady(r.Context())
 	}
 	if err != nil {
 		return err

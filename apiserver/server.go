@@ -34,7 +34,7 @@ type Config struct {
 	TLS  *tls.Config // see TLSConfig
 	Logs *logs.Store // for agents' logs
 	// OtherLogs returns the parts of a model's log that other controllers have; nil if there are none.
-	OtherLogs func(model string) []logs.Source
+	OtherLogs func(ctx context.Context, model string) []logs.Source
 	Addresses func() []string // "host:port" at which clients reach the API, the preferred one first
 	TempDir   string          // only for uploads in progress; os.TempDir if empty
 	Limits    Limits          // DefaultLimits if zero
@@ -46,7 +46,7 @@ type Config struct {
 	Restored    bool         // from a backup: there may be machines that the controller doesn't know
 	// Steady returns an error while requests must not be executed, because this process may have been paused for so long
 	// that other controllers take it for lost; nil if there are none.
-	Steady func() error
+	Steady func(context.Context) error
 	// Tracer begins the spans of requests and events; nil for none.
 	Tracer trace.Tracer
 
@@ -307,9 +307,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // steady returns an error if no request may be executed now: see Config.Steady.
-func (s *Server) steady() error {
+func (s *Server) steady(ctx context.Context) error {
 	if s.config.Steady == nil {
 		return nil
 	}
-	return s.config.Steady()
+	return s.config.Steady(ctx)
 }

@@ -12,7 +12,7 @@ import (
 
 // A stateBuffer is a hook's view of the charm's state in the controller, with the hook's changes.
 type stateBuffer struct {
-	now  entity.CharmState // as if the buffer were committed; nil until it was read
+	now  entity.CharmState // as if the buffer were committed
 	size int               // of now, as the limit counts it
 	set  entity.CharmState
 	drop map[string]bool
@@ -72,20 +72,15 @@ func (b *stateBuffer) addTo(changes *entity.HookChanges) {
 	changes.DropState = slices.Sorted(maps.Keys(b.drop))
 }
 
-// withState reads the charm's state if needed and calls f with it.
+// withState calls f with the charm's state.
 func (c *Context) withState(ctx context.Context, f func(*stateBuffer) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept.now == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.kept.use(ctx, func(ctx context.Context) (stateBuffer, error) {
 		kept, err := c.backend.CharmState(ctx, c.unit)
 		if err != nil {
-			return fmt.Errorf("cannot read the charm's state: %w", err)
+			return stateBuffer{}, fmt.Errorf("cannot read the charm's state: %w", err)
 		}
-		c.kept = newStateBuffer(kept)
-	}
-	return f(&c.kept)
+		return newStateBuffer(kept), nil
+	}, f)
 }
 
 func (c toolContext) CharmState(ctx context.Context) (kept entity.CharmState, err error) {

@@ -123,22 +123,23 @@ type Context struct {
 	charmDir string // set by Run, as is log
 	abort    func() // kills the hook; set by Run
 
-	// mu guards what follows. It is held while the backend is read, so that a
-	// fact that two tools ask for at once is read once, and is the same for both.
-	mu       sync.Mutex
-	info     *entity.UnitInfo
-	config   map[string]any
-	status   *entity.Status
-	settings map[settingsKey]map[string]string
+	info      fact[entity.UnitInfo]
+	config    fact[map[string]any]
+	status    fact[entity.Status]
+	ports     fact[portBuffer]
+	kept      fact[stateBuffer]
+	payloads  fact[payloadBuffer]
+	goal      fact[entity.GoalState]
+	meta      fact[*charm.Meta]
+	shared    fact[map[string]string] // what the leader has set
+	ofService fact[entity.StatusesOfService]
+
+	mu       sync.Mutex // guards what follows
+	settings map[settingsKey]*fact[map[string]string]
 	writes   map[settingsKey]map[string]string // from relation-set
 	written  map[settingsKey]int               // their size, as limits count it
 	epoch    int64                             // of the claim by which settings of the service were first written
-	ports    portBuffer
-	kept     stateBuffer
-	payloads payloadBuffer
-	goal     *entity.GoalState
-	meta     *charm.Meta
-	failure  string // the message of juju-fail, or action-fail
+	failure  string                            // the message of juju-fail, or action-fail
 	reboot   Reboot
 
 	results        map[string]any // from action-set
@@ -147,9 +148,6 @@ type Context struct {
 
 	stores       map[string]uint64 // instances asked for, by the charm's store
 	storageToken string            // names the request
-
-	shared    map[string]string         // what the leader has set
-	ofService *entity.StatusesOfService // the status of the service
 
 	fetching sync.Mutex        // guards fetched; held while a resource is fetched
 	fetched  map[string]string // paths of the files of resources
@@ -204,7 +202,7 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 		params:   params,
 		unit:     entity.UnitTag(params.Unit),
 		log:      logToLoggo,
-		settings: map[settingsKey]map[string]string{},
+		settings: map[settingsKey]*fact[map[string]string]{},
 		writes:   map[settingsKey]map[string]string{},
 		written:  map[settingsKey]int{},
 	}
@@ -232,12 +230,12 @@ func (c *Context) HookName() string {
 
 // Changes returns a copy of the hook's buffered changes so far; all of them once the hook has exited.
 func (c *Context) Changes() entity.HookChanges {
+	var changes entity.HookChanges
+	c.ports.peek(func(b *portBuffer) { b.addTo(&changes) })
+	c.kept.peek(func(b *stateBuffer) { b.addTo(&changes) })
+	c.payloads.peek(func(b *payloadBuffer) { b.addTo(&changes) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var changes entity.HookChanges
-	c.ports.addTo(&changes)
-	c.kept.addTo(&changes)
-	c.payloads.addTo(&changes)
 	c.storageChanges(&changes)
 	for key, settings := range c.writes {
 		to := &changes.Relations

@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 )
 
@@ -31,19 +30,7 @@ func (c toolContext) IsLeader(ctx context.Context) (bool, error) {
 
 // LeaderSettings returns the settings of the service's leader. Callers must not modify the map.
 func (c toolContext) LeaderSettings(ctx context.Context) (map[string]string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shared == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		shared, err := c.backend.LeaderSettings(ctx, c.unit)
-		if err != nil {
-			return nil, err
-		}
-		c.shared = make(map[string]string, len(shared))
-		maps.Copy(c.shared, shared)
-	}
-	return c.shared, nil
+	return c.shared.get(ctx, func(ctx context.Context) (map[string]string, error) { return c.backend.LeaderSettings(ctx, c.unit) })
 }
 
 // SetLeaderSettings sets settings for all units of the service immediately.
@@ -55,10 +42,5 @@ func (c toolContext) SetLeaderSettings(ctx context.Context, settings map[string]
 	if epoch == 0 {
 		return errors.New("not the leader")
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.shared = nil
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings)
+	return c.shared.change(ctx, func(ctx context.Context) error { return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings) })
 }

@@ -12,7 +12,7 @@ import (
 
 // A payloadBuffer is a hook's view of the unit's payloads, with the hook's changes.
 type payloadBuffer struct {
-	now     map[string]entity.Payload // by class, as if the buffer were committed; nil until they were read
+	now     map[string]entity.Payload // by class, as if the buffer were committed
 	changed map[string]bool           // by class
 }
 
@@ -34,23 +34,19 @@ func (b *payloadBuffer) addTo(changes *entity.HookChanges) {
 	}
 }
 
-// withPayloads reads the unit's payloads if needed and calls f with them.
+// withPayloads calls f with the unit's payloads.
 func (c *Context) withPayloads(ctx context.Context, f func(*payloadBuffer) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.payloads.now == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.payloads.use(ctx, func(ctx context.Context) (payloadBuffer, error) {
 		all, err := c.backend.Payloads(ctx, c.unit)
 		if err != nil {
-			return fmt.Errorf("cannot read the unit's payloads: %w", err)
+			return payloadBuffer{}, fmt.Errorf("cannot read the unit's payloads: %w", err)
 		}
-		c.payloads = payloadBuffer{map[string]entity.Payload{}, map[string]bool{}}
+		b := payloadBuffer{map[string]entity.Payload{}, map[string]bool{}}
 		for _, p := range all {
-			c.payloads.now[p.Class] = p
+			b.now[p.Class] = p
 		}
-	}
-	return f(&c.payloads)
+		return b, nil
+	}, f)
 }
 
 // SetPayload checks the controller's limits immediately: at commit time the hook has exited, and can't report errors.

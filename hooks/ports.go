@@ -13,7 +13,6 @@ import (
 
 // A portBuffer is a hook's view of its machine's ports, with the hook's own changes.
 type portBuffer struct {
-	known  bool                           // the backend has been asked
 	others *porttable.Table               // the ports that the machine's other units have open
 	units  map[entity.PortRange]string    // which of them
 	mine   *porttable.Table               // open for this unit, as if the buffer were committed
@@ -26,7 +25,7 @@ type endpoints []string
 
 func newPortBuffer(unit string, opened map[string][]entity.EndpointPorts) portBuffer {
 	b := portBuffer{
-		known: true, units: map[entity.PortRange]string{}, mine: porttable.New(nil),
+		units: map[entity.PortRange]string{}, mine: porttable.New(nil),
 		open: map[entity.PortRange]endpoints{}, before: map[entity.PortRange]endpoints{},
 	}
 	for name, ranges := range opened {
@@ -123,20 +122,15 @@ func has(ranges map[entity.PortRange]endpoints, r entity.PortRange) bool {
 	return ok
 }
 
-// withPorts loads the open ports if needed and calls f with the buffer.
+// withPorts calls f with the machine's open ports.
 func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ports.known {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.ports.use(ctx, func(ctx context.Context) (portBuffer, error) {
 		ports, err := c.backend.OpenedPorts(ctx, c.unit)
 		if err != nil {
-			return fmt.Errorf("cannot read the machine's open ports: %w", err)
+			return portBuffer{}, fmt.Errorf("cannot read the machine's open ports: %w", err)
 		}
-		c.ports = newPortBuffer(c.params.Unit, ports)
-	}
-	return f(&c.ports)
+		return newPortBuffer(c.params.Unit, ports), nil
+	}, f)
 }
 
 func (c toolContext) OpenPorts(ctx context.Context, r entity.EndpointPorts) error {

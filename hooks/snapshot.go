@@ -5,72 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/limits"
 )
 
-// backendTimeout is how long a hook tool waits for the controller: long enough for a restart of
-// the controller, short enough for a hook to fail by itself.
-const backendTimeout = time.Minute
-
-// The methods below are the hook's view of the model. Values are read on first use and cached.
+// The methods below are the hook's view of the model.
 
 func (c toolContext) UnitInfo(ctx context.Context) (entity.UnitInfo, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.info == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.info.get(ctx, func(ctx context.Context) (entity.UnitInfo, error) {
 		info, err := c.backend.Unit(ctx, c.unit)
 		if err != nil {
-			return entity.UnitInfo{}, fmt.Errorf("cannot read unit %q: %w", c.params.Unit, err)
+			err = fmt.Errorf("cannot read unit %q: %w", c.params.Unit, err)
 		}
-		c.info = &info
-	}
-	return *c.info, nil
+		return info, err
+	})
 }
 
 // Config returns all options of the charm. The map is not to be written to.
 func (c toolContext) Config(ctx context.Context) (map[string]any, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.config == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.config.get(ctx, func(ctx context.Context) (map[string]any, error) {
 		config, err := c.backend.Config(ctx, c.unit)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the configuration: %w", err)
 		}
-		c.config = make(map[string]any, len(config))
-		maps.Copy(c.config, config)
-	}
-	return c.config, nil
+		return config, nil
+	})
 }
 
 // RelationSettings returns the settings of a unit or service in a relation, with what this
 // hook has written to its own. The map is the caller's.
 func (c toolContext) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	key := settingsKey{relation, of}
-	if c.settings[key] == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	settings, err := c.settingsOf(key).get(ctx, func(ctx context.Context) (map[string]string, error) {
 		settings, err := c.backend.RelationSettings(ctx, c.unit, relation, of)
 		if err != nil {
 			kind := "unit"
 			if entity.IsValidService(of) {
 				kind = "application"
 			}
-			return nil, fmt.Errorf("cannot read settings of %s %q in relation %q: %w", kind, of, c.relationID(relation), err)
+			err = fmt.Errorf("cannot read settings of %s %q in relation %q: %w", kind, of, c.relationID(relation), err)
 		}
-		c.settings[key] = make(map[string]string, len(settings))
-		maps.Copy(c.settings[key], settings)
+		return settings, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	view := maps.Clone(c.settings[key])
+	view := make(map[string]string, len(settings))
+	maps.Copy(view, settings)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for k, v := range c.writes[key] {
 		if v == "" {
 			delete(view, k)
@@ -79,6 +64,15 @@ func (c toolContext) RelationSettings(ctx context.Context, relation int, of stri
 		}
 	}
 	return view, nil
+}
+
+func (c *Context) settingsOf(key settingsKey) *fact[map[string]string] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settings[key] == nil {
+		c.settings[key] = &fact[map[string]string]{}
+	}
+	return c.settings[key]
 }
 
 // SetServiceRelationSettings is writeSettings for settings of the unit's service, which only its leader
@@ -136,18 +130,7 @@ func (c *Context) writeSettings(relation int, of string, settings map[string]str
 }
 
 func (c toolContext) GoalState(ctx context.Context) (entity.GoalState, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.goal == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		goal, err := c.backend.GoalState(ctx, c.unit)
-		if err != nil {
-			return entity.GoalState{}, err
-		}
-		c.goal = &goal
-	}
-	return *c.goal, nil
+	return c.goal.get(ctx, func(ctx context.Context) (entity.GoalState, error) { return c.backend.GoalState(ctx, c.unit) })
 }
 
 // CloudSpec is not kept: the secrets in it are in memory no longer than the tool that prints them.
@@ -159,14 +142,11 @@ func (c toolContext) CloudSpec(ctx context.Context) (entity.CloudSpec, error) {
 
 // CharmMeta returns the metadata of the deployed charm.
 func (c toolContext) CharmMeta() (*charm.Meta, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.meta == nil {
+	return c.meta.get(context.Background(), func(context.Context) (*charm.Meta, error) {
 		dir, err := charm.ReadDir(c.charmDir)
 		if err != nil {
 			return nil, err
 		}
-		c.meta = dir.Meta
-	}
-	return c.meta, nil
+		return dir.Meta, nil
+	})
 }

@@ -12,31 +12,22 @@ import (
 var errNotLeader = errors.New("this unit is not the leader")
 
 func (c toolContext) WorkloadStatus(ctx context.Context) (entity.Status, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
+	return c.status.get(ctx, func(ctx context.Context) (entity.Status, error) {
 		status, err := c.backend.UnitStatus(ctx, c.unit)
 		if err != nil {
-			return entity.Status{}, fmt.Errorf("cannot read the status: %w", err)
+			err = fmt.Errorf("cannot read the status: %w", err)
 		}
-		c.status = &status
-	}
-	return *c.status, nil
+		return status, err
+	})
 }
 
 // SetWorkloadStatus sets the status immediately, even if the hook fails later.
 func (c toolContext) SetWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	status := entity.Status{Status: word, Message: message}
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	if err := c.backend.SetUnitStatus(ctx, c.unit, status); err != nil {
+	err := c.status.put(ctx, status, func(ctx context.Context) error { return c.backend.SetUnitStatus(ctx, c.unit, status) })
+	if err != nil {
 		return fmt.Errorf("cannot set the status: %w", err)
 	}
-	c.status = &status
 	return nil
 }
 
@@ -49,18 +40,9 @@ func (c toolContext) ServiceStatus(ctx context.Context) (entity.StatusesOfServic
 	if epoch == 0 {
 		return entity.StatusesOfService{}, errNotLeader
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ofService == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		all, err := c.backend.ServiceStatus(ctx, c.unit)
-		if err != nil {
-			return all, err
-		}
-		c.ofService = &all
-	}
-	return *c.ofService, nil
+	return c.ofService.get(ctx, func(ctx context.Context) (entity.StatusesOfService, error) {
+		return c.backend.ServiceStatus(ctx, c.unit)
+	})
 }
 
 // SetServiceStatus sets the service's status immediately, even if the hook fails later.
@@ -72,12 +54,9 @@ func (c toolContext) SetServiceStatus(ctx context.Context, word entity.StatusWor
 	if epoch == 0 {
 		return errNotLeader
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ofService = nil
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	err = c.backend.SetServiceStatus(ctx, c.unit, epoch, entity.Status{Status: word, Message: message})
+	err = c.ofService.change(ctx, func(ctx context.Context) error {
+		return c.backend.SetServiceStatus(ctx, c.unit, epoch, entity.Status{Status: word, Message: message})
+	})
 	if err != nil {
 		return fmt.Errorf("cannot set the status: %w", err)
 	}

@@ -70,7 +70,7 @@ func TestEveryAssertFailsAlone(t *testing.T) {
 			if !sameError(err, undisturbed) {
 				t.Fatalf("got %v, want %v as when undisturbed", err, undisturbed)
 			}
-			if d := differ(s.contents(true), want); d != "" {
+			if d := differ(s.contents(t.Context(), true), want); d != "" {
 				t.Fatalf("refused tries changed the outcome:%s", d)
 			}
 			if got := w.tries - (len(done) - before); got != tries {
@@ -87,7 +87,7 @@ func TestEveryAssertFailsAlone(t *testing.T) {
 func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (contents string, tries int, err error) {
 	s := st.scene(t, nil)
 	call := m.ready(s)
-	before := s.contents(true)
+	before := s.contents(t.Context(), true)
 	w := s.tries(func(_ *watch, _ *mongo.Database, ops []txn.Op) func() {
 		covered.see(m.name, ops)
 		return nil
@@ -97,11 +97,11 @@ func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (conten
 	if err != nil {
 		t.Errorf("undisturbed: %v", err)
 	}
-	contents = s.contents(true)
+	contents = s.contents(t.Context(), true)
 	if w.tries == 0 || contents == before && !m.secret {
 		t.Error("the mutator changed nothing")
 	}
-	s.checkIntact()
+	s.checkIntact(t.Context())
 	return contents, w.tries, err
 }
 
@@ -126,8 +126,8 @@ func (s *scene) disturb(m mutator, done map[assertion]bool, covered *coverage, m
 				if !covered.claim(a, done) {
 					continue
 				}
-				undo := s.falsify(db, op, a.fact)
-				if err := s.refuses(db, ops, op, a.fact); err != nil {
+				undo := s.falsify(w.Context(), db, op, a.fact)
+				if err := s.refuses(w.Context(), db, ops, op, a.fact); err != nil {
 					s.Errorf("%v (%v): %v", a, op.Id, err)
 				}
 				row++
@@ -172,12 +172,12 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 		const patience = 200 * time.Millisecond
 		s := st.sceneWith(t, nil, patience)
 		call := m.ready(s)
-		before := inside(s.contents(true))
+		before := inside(s.contents(t.Context(), true))
 		began := time.Now()
 		w := s.tries(func(w *watch, db *mongo.Database, ops []txn.Op) func() {
 			for _, op := range ops {
 				if as := asserted(m.name, op); len(as) > 0 {
-					return s.falsify(db, op, as[len(as)-1].fact)
+					return s.falsify(w.Context(), db, op, as[len(as)-1].fact)
 				}
 			}
 			return nil
@@ -185,7 +185,7 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 		err := call()
 		s.unwatch()
 		if !m.mends {
-			s.checkIntact()
+			s.checkIntact(t.Context())
 		}
 		if m.logs { // it does the rest of its work
 			if err != nil {
@@ -197,7 +197,7 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 			t.Errorf("got %v (kind %q) after %d tries in %v, want contention after %v", err, entity.KindOf(err), w.tries, took,
 				patience)
 		}
-		if d := differ(inside(s.contents(true)), before); d != "" {
+		if d := differ(inside(s.contents(t.Context(), true)), before); d != "" {
 			t.Errorf("it changed something:%s", d)
 		}
 	})

@@ -14,7 +14,7 @@ func TestBacklog(t *testing.T) {
 	w := newWorld(t)
 	expect := func(when string, want entity.Backlog) {
 		t.Helper()
-		if got, err := state.Backlog(w.st); err != nil || got != want {
+		if got, err := state.Backlog(t.Context(), w.st); err != nil || got != want {
 			t.Errorf("%s, the backlog is %+v %v, want %+v", when, got, err, want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestBacklog(t *testing.T) {
 	expect("with failures and a task", want)
 	svc := w.deploy("wordpress", statetest.Wordpress, 40) // more than end in one transaction
 	w.ok(svc.Destroy(w.ctx, entity.Destruction{}))
-	if got, err := state.Backlog(w.st); err != nil || got.Cleanups == 0 {
+	if got, err := state.Backlog(t.Context(), w.st); err != nil || got.Cleanups == 0 {
 		t.Errorf("while a service ends, the backlog is %+v %v", got, err)
 	}
 }

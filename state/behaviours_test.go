@@ -158,7 +158,7 @@ func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(wp.LeaveScope(w.ctx, r.ID()))
 	settings := func() int {
-		counts, err := w.st.Counts()
+		counts, err := w.st.Counts(t.Context())
 		w.ok(err)
 		return counts["settings"]
 	}

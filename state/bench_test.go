@@ -140,7 +140,7 @@ func BenchmarkDestroyService(b *testing.B) {
 		if left, _, err := st.Cleaner().Cleanup(b.Context()); err != nil || left > 0 {
 			b.Fatal(left, err)
 		}
-		counts, err := st.Counts()
+		counts, err := st.Counts(b.Context())
 		if err != nil || counts["units"]+counts["services"]+counts["cleanups"]+counts["settings"] > 0 {
 			b.Fatal(counts, err)
 		}
@@ -167,7 +167,7 @@ func BenchmarkAssertOneDocument(b *testing.B) {
 			hundred()
 		}
 		last := hundred()
-		longest, err := st.LongestQueue()
+		longest, err := st.LongestQueue(b.Context())
 		if err != nil || longest > 10 {
 			b.Fatalf("a queue of %d, %v", longest, err)
 		}
@@ -207,7 +207,7 @@ func BenchmarkChurn(b *testing.B) {
 	if _, err := st.Transactions().PruneTransactions(b.Context(), 0); err != nil {
 		b.Fatal(err)
 	}
-	counts, err := st.Counts()
+	counts, err := st.Counts(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	} else if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
-	model, err := c.st.db.AliveModel()
+	model, err := c.st.db.AliveModel(ctx)
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
@@ -59,11 +59,11 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = c.st.change(ctx, func(o *ops) error {
-		if _, err := c.st.db.AliveModel(); err != nil {
+		if _, err := c.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		var same []modeldb.Charm
-		if err := c.st.db.All(modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+		if err := c.st.db.All(ctx, modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
 			return err
 		}
 		doc.Revision = archive.Revision
@@ -85,7 +85,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 // added.
 func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
 	var doc modeldb.Charm
-	err := c.st.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	err := c.st.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
 	return doc.Warnings, err
 }
 
@@ -104,16 +104,18 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 }
 
 // Get returns the parsed files of a charm; the error is entity.NotFound if the model does not have it.
-func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) { return c.st.db.Charm(url) }
+func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
+	return c.st.db.Charm(ctx, url)
+}
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc modeldb.Charm
 	// A charm never changes. If it was just removed, so was its archive.
-	if err := c.st.watched.db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	if err := c.st.watched.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
-	archive, err := c.st.host.Archives.Open(doc.SHA256)
+	archive, err := c.st.host.Archives.Open(ctx, doc.SHA256)
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot open the archive of charm %q: %w", url, err)
 	}

@@ -34,4 +34,6 @@ func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, erro
 }
 
 // Dump returns every document of the model: see mongo.Database.Dump.
-func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error) { return st.db.Dump() }
+func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error) {
+	return st.db.Dump(ctx)
+}

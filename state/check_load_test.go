@@ -61,7 +61,7 @@ func TestCheckUnderLoad(t *testing.T) {
 		}
 	}
 	// Add a status that belongs to no entity.
-	w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
+	w.ok(w.st.Write(t.Context(), "statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
 	found := w.check(true)
 	if len(found) != 1 || found[0].Where != "statuses m#1000000" || !found[0].Done {
 		t.Errorf("found %s", statetest.Lines(found))
@@ -91,7 +91,7 @@ func (w *world) force(service string) error {
 // loseTransaction makes a document wait for a transaction that is lost.
 func (w *world) loseTransaction(collection, id string) {
 	w.Helper()
-	w.ok(w.st.Write(collection, func(c *mgo.Collection) error {
+	w.ok(w.st.Write(w.ctx, collection, func(c *mgo.Collection) error {
 		var doc struct {
 			Queue []string `bson:"txn-queue"`
 		}
@@ -174,7 +174,7 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	id := bson.NewObjectIdWithTime(time.Now().Add(-time.Hour))
 	ops := []txn.Op{{C: "services", Id: "mysql", Assert: txn.DocExists,
 		Update: bson.D{{"$set", bson.D{{"exposed", true}}}}}}
-	w.ok(w.st.Write("txns", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": id, "s": 1, "o": ops}) }))
+	w.ok(w.st.Write(t.Context(), "txns", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": id, "s": 1, "o": ops}) }))
 	found := w.check(false)
 	if len(found) != 1 || found[0].Where != "txns "+id.Hex() ||
 		!strings.Contains(found[0].What, "and holds up services mysql") {
@@ -193,7 +193,7 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 func TestRepairAssertsWhatItRead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
-	w.ok(w.st.Write("counts", func(c *mgo.Collection) error { return c.UpdateId("s#mysql", set("units", 5)) }))
+	w.ok(w.st.Write(t.Context(), "counts", func(c *mgo.Collection) error { return c.UpdateId("s#mysql", set("units", 5)) }))
 	w.st.Before(func() {
 		_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 		w.ok(err)
@@ -240,9 +240,9 @@ func TestCleanupReplacedUnderTheSameIDIsKept(t *testing.T) {
 	w := newWorld(t)
 	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2,
 		"deadline": time.Now().Add(-time.Hour)}
-	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.Insert(old) }))
+	w.ok(w.st.Write(t.Context(), "cleanups", func(c *mgo.Collection) error { return c.Insert(old) }))
 	w.st.Before(func() {
-		w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.RemoveId("force-s#mysql") }))
+		w.ok(w.st.Write(t.Context(), "cleanups", func(c *mgo.Collection) error { return c.RemoveId("force-s#mysql") }))
 		s := w.deploy("mysql", statetest.MySQL, 1)
 		w.started("mysql/0")
 		w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))

@@ -312,7 +312,7 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 		t.Run(d.String(), func(t *testing.T) {
 			w := full(t)
 			w.checkClean()
-			w.ok(w.st.Write(d.collection, d.do))
+			w.ok(w.st.Write(t.Context(), d.collection, d.do))
 			if !slices.ContainsFunc(w.check(false), func(f entity.Finding) bool { return f.Where+": "+f.What == d.finding }) {
 				t.Fatalf("want %s\n got %s", d.finding, statetest.Lines(w.check(false)))
 			}

@@ -222,7 +222,7 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	other := c.do(first)
 	want := call()
 	first.finish(m, call)
-	first.checkIntact()
+	first.checkIntact(t.Context())
 
 	s := st.scene(t, nil)
 	defer s.close()
@@ -238,7 +238,7 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	got := call()
 	s.unwatch()
 	s.finish(m, call)
-	s.checkIntact()
+	s.checkIntact(t.Context())
 	if got != nil && entity.KindOf(got) == "" {
 		t.Errorf("%s: an error of no kind: %v", c.name, got)
 	}
@@ -248,7 +248,7 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	if !sameError(got, want) {
 		t.Errorf("%s: got %v, want %v as if the other had come first", c.name, got, want)
 	}
-	if d := differ(inside(s.contents(false)), inside(first.contents(false))); d != "" {
+	if d := differ(inside(s.contents(t.Context(), false)), inside(first.contents(t.Context(), false))); d != "" {
 		t.Errorf("%s: got %v, and other contents than if the other had come first:%s", c.name, got, d)
 	}
 }

@@ -21,11 +21,11 @@ func (o *ops) keepConstraints(key string, c constraints.Value) {
 }
 
 // constraintsOps replaces the constraints of a machine.
-func (st *State) constraintsOps(o *ops, key string, c constraints.Value) error {
+func (st *State) constraintsOps(ctx context.Context, o *ops, key string, c constraints.Value) error {
 	if err := checkConstraints(c); err != nil {
 		return err
 	}
-	was, err := st.db.Constraints(key)
+	was, err := st.db.Constraints(ctx, key)
 	switch {
 	case err != nil || was == c.String():
 		return err
@@ -60,7 +60,7 @@ func (o *ops) assertModelAs(d modeldb.Model) { o.Assert(modeldb.ModelC, modeldb.
 // Constraints returns the model's constraints. They apply to every machine unless overridden by the service's or
 // machine's own.
 func (s Settings) Constraints(ctx context.Context) (constraints.Value, error) {
-	doc, err := s.st.db.Model()
+	doc, err := s.st.db.Model(ctx)
 	if err != nil {
 		return constraints.Value{}, err
 	}
@@ -74,7 +74,7 @@ func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error
 	}
 	constraints := c.String()
 	err := s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.db.AliveModel()
+		doc, err := s.st.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s Settings) SetConstraints(ctx context.Context, c constraints.Value) error
 		if constraints == "" {
 			change = bson.D{{"$unset", bson.D{{"constraints", 1}}}}
 		}
-		if _, _, err := networks.Demand(s.st.db, o.Ops, c); err != nil {
+		if _, _, err := networks.Demand(ctx, s.st.db, o.Ops, c); err != nil {
 			return err
 		}
 		o.Update(modeldb.ModelC, modeldb.ModelC, doc.AsRead(), change)
@@ -112,7 +112,7 @@ func (s *Service) Constraints(ctx context.Context) (constraints.Value, error) {
 	if err := s.noSubordinate(); err != nil {
 		return constraints.Value{}, err
 	}
-	text, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	text, err := s.st.db.Constraints(ctx, modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return constraints.Value{}, err
 	}
@@ -136,14 +136,14 @@ func (s *Service) SetConstraints(ctx context.Context, c constraints.Value) error
 			return entity.Errorf(entity.NotAlive, "cannot set constraints: service %q is not alive", s.doc.Name)
 		}
 		key := modeldb.ServiceKey(s.doc.Name)
-		was, err := s.st.db.Constraints(key)
+		was, err := s.st.db.Constraints(ctx, key)
 		if err != nil {
 			return err
 		}
 		if was == constraints {
 			return mongo.ErrNothing
 		}
-		if _, _, err := networks.Demand(s.st.db, o.Ops, c); err != nil {
+		if _, _, err := networks.Demand(ctx, s.st.db, o.Ops, c); err != nil {
 			return err
 		}
 		o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)

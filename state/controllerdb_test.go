@@ -27,7 +27,7 @@ func (w *world) beforeNextOfController(others int, f func()) {
 func (w *world) putLease(service, holder string, epoch int64) {
 	w.Helper()
 	doc := lease.Doc{ID: lease.ID(w.st.UUID(), service), Holder: holder, Epoch: epoch, Duration: state.MinLease}
-	w.ok(w.controllerDB().With(lease.Collection, func(c *mgo.Collection) error {
+	w.ok(w.controllerDB().With(w.ctx, lease.Collection, func(c *mgo.Collection) error {
 		_, err := c.UpsertId(doc.ID, doc)
 		return err
 	}))

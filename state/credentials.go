@@ -39,7 +39,7 @@ func (st *State) Agents() Agents { return Agents{st} }
 // Check returns nil if password is the agent's and, for a provisioned machine, nonce is the machine's.
 func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
 	var doc modeldb.Credential
-	if err := a.st.db.Get(modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
+	if err := a.st.db.Get(ctx, modeldb.CredentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
 		return secret.Refused()
 	} else if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a Agents) Stamps(ctx context.Context, tags []entity.Tag) (map[entity.Tag]s
 		ids[i] = tag.String()
 	}
 	var docs []modeldb.Credential
-	if err := a.st.db.All(modeldb.CredentialsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
+	if err := a.st.db.All(ctx, modeldb.CredentialsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
 		return nil, err
 	}
 	stamps := map[entity.Tag]string{}
@@ -100,7 +100,7 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 	tried := false
 	return a.st.change(ctx, func(o *ops) error {
 		if tried { // what hashOps asserts did not hold
-			n, err := a.st.db.Count(ofAgent(tag), bson.D{{"_id", tag.ID}})
+			n, err := a.st.db.Count(ctx, ofAgent(tag), bson.D{{"_id", tag.ID}})
 			if err == nil && n == 0 {
 				err = entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
 			}
@@ -109,7 +109,7 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 			}
 		}
 		tried = true
-		return a.st.hashOps(o, tag, secret.HashRandom(password))
+		return a.st.hashOps(ctx, o, tag, secret.HashRandom(password))
 	})
 }
 
@@ -126,7 +126,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
 	}
 	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
-		ids, err := a.st.db.IDs(modeldb.UnitsC, units)
+		ids, err := a.st.db.IDs(ctx, modeldb.UnitsC, units)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	if of.Kind == entity.KindMachine {
 		machines = append(machines, bson.DocElem{Name: "_id", Value: of.ID})
 	}
-	ids, err := a.st.db.IDs(modeldb.MachinesC, machines)
+	ids, err := a.st.db.IDs(ctx, modeldb.MachinesC, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	for i, id := range ids {
 		keys[i] = modeldb.MachineKey(id)
 	}
-	started, err := a.st.db.IDs(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
+	started, err := a.st.db.IDs(ctx, modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
 	slices.SortFunc(started, entity.CompareNatural)
 	for _, key := range started {
 		all = append(all, entity.MachineTag(strings.TrimPrefix(key, modeldb.MachineKey(""))))
@@ -171,12 +171,12 @@ func (a Agents) Machines(ctx context.Context, of entity.Tag) (all []entity.Tag, 
 	default:
 		return nil, nil
 	}
-	units, err := a.st.db.Units(query)
+	units, err := a.st.db.Units(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range units {
-		id, err := a.st.db.MachineOf(u)
+		id, err := a.st.db.MachineOf(ctx, u)
 		if err != nil && !entity.IsNotFound(err) { // a principal that was removed in the meantime
 			return nil, err
 		}
@@ -188,9 +188,9 @@ func (a Agents) Machines(ctx context.Context, of entity.Tag) (all []entity.Tag, 
 }
 
 // hashOps stores the password hash of a machine's or unit's agent, and asserts that the machine or unit exists.
-func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
+func (st *State) hashOps(ctx context.Context, o *ops, tag entity.Tag, hash string) error {
 	id := tag.String()
-	if n, err := st.db.Count(modeldb.CredentialsC, bson.D{{"_id", id}}); err != nil {
+	if n, err := st.db.Count(ctx, modeldb.CredentialsC, bson.D{{"_id", id}}); err != nil {
 		return err
 	} else if n > 0 {
 		o.Update(modeldb.CredentialsC, id, modeltxn.Exists, bson.D{{"$set", bson.D{{"hash", hash}}}})

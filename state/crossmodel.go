@@ -49,7 +49,7 @@ func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 	names := slices.Compact(slices.Sorted(slices.Values(p.Endpoints)))
 	doc := modeldb.Offer{Living: x.st.born(), Name: p.Name, UUID: uuid.NewString(), Service: p.Service, Endpoints: names, Description: p.Description}
 	err := x.st.change(ctx, func(o *ops) error {
-		if _, err := x.st.db.AliveModel(); err != nil {
+		if _, err := x.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		if there, err := x.Offer(ctx, p.Name); err == nil && there.doc.UUID == doc.UUID {
@@ -84,7 +84,7 @@ func (st *State) offerable(ctx context.Context, o *ops, service, name string) (m
 	if svc.doc.Life != entity.Alive {
 		return modeldb.Endpoint{}, entity.Errorf(entity.NotAlive, "service %q is not alive", service)
 	}
-	ch, err := st.db.Charm(svc.doc.CharmURL)
+	ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
 	if err != nil {
 		return modeldb.Endpoint{}, err
 	}
@@ -102,18 +102,18 @@ func (st *State) offerable(ctx context.Context, o *ops, service, name string) (m
 
 // Offer reads an offer; the error is entity.NotFound if there is none.
 func (x CrossModel) Offer(ctx context.Context, name string) (*Offer, error) {
-	doc, err := x.st.db.Offer(name)
+	doc, err := x.st.db.Offer(ctx, name)
 	return &Offer{st: x.st, doc: doc}, err
 }
 
-func (st *State) offers(query bson.D) ([]*Offer, error) {
-	docs, err := st.db.Offers(query)
+func (st *State) offers(ctx context.Context, query bson.D) ([]*Offer, error) {
+	docs, err := st.db.Offers(ctx, query)
 	return mapped(docs, func(d modeldb.Offer) *Offer { return &Offer{st: st, doc: d} }), err
 }
 
 // Offers returns the model's offers, by name.
 func (x CrossModel) Offers(ctx context.Context) ([]entity.Offer, error) {
-	return crossmodel.Offers(x.st.db)
+	return crossmodel.Offers(ctx, x.st.db)
 }
 
 // Destroy removes the offer. The error is entity.InUse while a relation uses it, unless the destruction is forced, which
@@ -142,7 +142,7 @@ func (x CrossModel) Consume(ctx context.Context, p entity.Consumed) error {
 		doc.External, doc.Token = &modeldb.External{Controller: e.Controller, Name: e.Name, Addresses: e.Addresses, CACert: e.CACert, TokenID: e.ID}, e.Token
 	}
 	err := x.st.change(ctx, func(o *ops) error {
-		if _, err := x.st.db.AliveModel(); err != nil {
+		if _, err := x.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		if there, err := x.Remote(ctx, p.Name); err == nil && there.doc.Offer == p.Offer && there.doc.Life == entity.Alive {
@@ -187,12 +187,12 @@ func (r *Remote) reachOps(o *ops, now *entity.External) error {
 
 // Remote reads a remote service; the error is entity.NotFound if there is none.
 func (x CrossModel) Remote(ctx context.Context, name string) (*Remote, error) {
-	doc, err := x.st.db.Remote(name)
+	doc, err := x.st.db.Remote(ctx, name)
 	return &Remote{st: x.st, doc: doc}, err
 }
 
-func (st *State) remotes(query bson.D) ([]*Remote, error) {
-	docs, err := st.db.Remotes(query)
+func (st *State) remotes(ctx context.Context, query bson.D) ([]*Remote, error) {
+	docs, err := st.db.Remotes(ctx, query)
 	return mapped(docs, func(d modeldb.Remote) *Remote { return &Remote{st: st, doc: d} }), err
 }
 
@@ -281,23 +281,23 @@ func (o *Offer) targets(ref lifecycle.Ref) []string {
 }
 
 // guards makes the end of the model destroy the offer although relations use it: they end with its service.
-func (o *Offer) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
-	model, err := o.st.db.Model()
+func (o *Offer) guards(ctx context.Context, _ lifecycle.Actor, _ map[string]int) ([]lifecycle.Guard, error) {
+	model, err := o.st.db.Model(ctx)
 	if err != nil || model.Life == entity.Alive {
 		return nil, err
 	}
 	return []lifecycle.Guard{lifecycle.Forced}, nil
 }
 
-func (o *Offer) turning(_ context.Context, in *ops, t turn) (bson.D, error) {
-	return nil, in.forgetIfGone(o, t)
+func (o *Offer) turning(ctx context.Context, in *ops, t turn) (bson.D, error) {
+	return nil, in.forgetIfGone(ctx, o, t)
 }
 
-func (o *Offer) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
+func (o *Offer) refusal(ctx context.Context, _ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name != "connections" {
 		return barred
 	}
-	counts, err := o.st.db.CountsOf(keyOf(o))
+	counts, err := o.st.db.CountsOf(ctx, keyOf(o))
 	if err != nil {
 		return err
 	}
@@ -320,15 +320,15 @@ func (r *Remote) refresh(ctx context.Context) error {
 	return err
 }
 
-func (r *Remote) turning(_ context.Context, o *ops, t turn) (bson.D, error) {
-	return nil, o.forgetIfGone(r, t)
+func (r *Remote) turning(ctx context.Context, o *ops, t turn) (bson.D, error) {
+	return nil, o.forgetIfGone(ctx, r, t)
 }
 
-func (o *ops) forgetIfGone(e living, t turn) error {
+func (o *ops) forgetIfGone(ctx context.Context, e living, t turn) error {
 	if t.to != entity.Gone {
 		return nil
 	}
-	return o.forgetDestructions(e)
+	return o.forgetDestructions(ctx, e)
 }
 
 // checkRemote rejects a relation with a remote service that can't be, and asserts that the service is Alive.
@@ -350,12 +350,12 @@ func (st *State) checkRemote(ctx context.Context, o *ops, doc modeldb.Relation, 
 }
 
 // keepOps keeps a new relation with an offer of another controller until its counterpart there has ended.
-func (st *State) keepOps(o *ops, doc modeldb.Relation) error {
+func (st *State) keepOps(ctx context.Context, o *ops, doc modeldb.Relation) error {
 	end, ok := doc.RemoteEnd()
 	if !ok || doc.Consumer != nil {
 		return nil
 	}
-	remote, err := st.db.Remote(end.Service)
+	remote, err := st.db.Remote(ctx, end.Service)
 	if err != nil || remote.External == nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -148,13 +149,13 @@ func (m mutator) record(t *testing.T, st *stage) record {
 	var c cutter
 	s := st.scene(t, c.tap)
 	call := m.ready(s)
-	r := record{states: []string{inside(s.contents(true))}, later: s.later.Load()}
+	r := record{states: []string{inside(s.contents(t.Context(), true))}, later: s.later.Load()}
 	c.arm(point{})
 	s.ok(call())
 	r.messages = c.disarm()
-	r.states = append(r.states, inside(s.contents(true)))
+	r.states = append(r.states, inside(s.contents(t.Context(), true)))
 	s.finish(m, call)
-	r.final = inside(s.contents(false))
+	r.final = inside(s.contents(t.Context(), false))
 	if m.logs || m.givesUp {
 		return r
 	}
@@ -162,7 +163,7 @@ func (m mutator) record(t *testing.T, st *stage) record {
 	between := st.scene(t, nil)
 	call = m.ready(between)
 	between.tries(func(_ *watch, _ *mongo.Database, _ []txn.Op) func() {
-		return func() { r.states = append(r.states, inside(between.contents(true))) }
+		return func() { r.states = append(r.states, inside(between.contents(t.Context(), true))) }
 	})
 	between.ok(call())
 	between.unwatch()
@@ -256,11 +257,11 @@ func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 	} else {
 		s.resume()
 	}
-	if !s.verify(m, r, told) {
+	if !s.verify(t.Context(), m, r, told) {
 		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); the call returned %v", at.message, r.messages,
 			at.after, ends, err)
 	}
-	if s.repeat(m, r, call, ends); t.Failed() {
+	if s.repeat(t.Context(), m, r, call, ends); t.Failed() {
 		t.Fatalf("repeated after a cut at message %d of %d (after it: %v; all end: %v); the first call returned %v",
 			at.message, r.messages, at.after, ends, err)
 	}
@@ -280,16 +281,16 @@ func (s *scene) resume() {
 // verify reports whether the store is consistent and the mutator is not half
 // done: the contents are those of some moment of the undisturbed run, and of
 // its end if the call returned success (told).
-func (s *scene) verify(m mutator, r record, told bool) bool {
+func (s *scene) verify(ctx context.Context, m mutator, r record, told bool) bool {
 	s.Helper()
 	if m.leaves {
 		_, err := s.ctrl.Check(s.ctx, true)
 		s.ok(err)
 	}
 	if !m.mends {
-		s.checkIntact()
+		s.checkIntact(ctx)
 	}
-	is := inside(s.contents(true))
+	is := inside(s.contents(ctx, true))
 	switch {
 	case told && is != r.states[1]:
 		s.Errorf("a reported change is lost:%s", differ(is, r.states[1]))
@@ -301,9 +302,9 @@ func (s *scene) verify(m mutator, r record, told bool) bool {
 }
 
 // repeat repeats the call, and checks that it ends as an undisturbed one does.
-func (s *scene) repeat(m mutator, r record, call func() error, anew bool) {
+func (s *scene) repeat(ctx context.Context, m mutator, r record, call func() error, anew bool) {
 	s.Helper()
-	done := inside(s.contents(true)) == r.states[1]
+	done := inside(s.contents(ctx, true)) == r.states[1]
 	if anew {
 		if done {
 			return
@@ -319,11 +320,11 @@ func (s *scene) repeat(m mutator, r record, call func() error, anew bool) {
 		_, err := s.ctrl.Check(s.ctx, true)
 		s.ok(err)
 	}
-	s.checkIntact()
+	s.checkIntact(ctx)
 	if done || m.givesUp || errors.Is(err, entity.AlreadyExists) {
 		return // it was done, perhaps without what follows
 	}
-	if d := differ(inside(s.contents(false)), r.final); d != "" {
+	if d := differ(inside(s.contents(ctx, false)), r.final); d != "" {
 		s.Errorf("repeated, the outcome differs (%v):%s", err, d)
 	}
 }

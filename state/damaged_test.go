@@ -37,12 +37,12 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 			w := newWorld(t)
 			w.deploy("mysql", statetest.MySQL, 1)
 			w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
-			w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.UpdateId("u#mysql/0", damage.change) }))
-			w.ok(w.st.Write("statushistory", func(c *mgo.Collection) error {
+			w.ok(w.st.Write(t.Context(), "statuses", func(c *mgo.Collection) error { return c.UpdateId("u#mysql/0", damage.change) }))
+			w.ok(w.st.Write(t.Context(), "statushistory", func(c *mgo.Collection) error {
 				return c.Insert(bson.M{"_id": bson.NewObjectId(), "key": "u#mysql/0", "status": "idle", "message": "",
 					"since": year10000})
 			}))
-			w.ok(w.st.Write("machines", func(c *mgo.Collection) error { return c.UpdateId("0", set("since", year10000)) }))
+			w.ok(w.st.Write(t.Context(), "machines", func(c *mgo.Collection) error { return c.UpdateId("0", set("since", year10000)) }))
 
 			status, err := w.st.Status(w.ctx)
 			w.ok(err)

@@ -401,7 +401,7 @@ func TestDeltasAddUpToTheStatus(t *testing.T) {
 			defer end()
 			f.follow(takes, func() {
 				if slow {
-					st.Counts()
+					st.Counts(ctx)
 				}
 				f.mu.Lock()
 				defer f.mu.Unlock()

@@ -162,10 +162,10 @@ func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	u := w.started("mysql/0")
 	http := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
 	w.ok(u.CommitHook(w.ctx, http))
-	before, err := w.st.Counts()
+	before, err := w.st.Counts(t.Context())
 	w.ok(err)
 	w.ok(u.CommitHook(w.ctx, http))
-	after, err := w.st.Counts()
+	after, err := w.st.Counts(t.Context())
 	w.ok(err)
 	if before["txns"] != after["txns"] {
 		t.Error("opening an open port ran a transaction")
@@ -262,7 +262,7 @@ func TestOpenPortsAreLimited(t *testing.T) {
 	if got := open["mysql/0"]; len(got) != limit || got[0].From != 3 || got[limit-1].To != 5001 {
 		t.Errorf("%d ranges are open: %v", len(got), got)
 	}
-	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
+	w.ok(w.st.Write(t.Context(), "ports", func(c *mgo.Collection) error {
 		var others []bson.M
 		for i := range limits.MachinePorts.Max - limit {
 			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
@@ -272,7 +272,7 @@ func TestOpenPortsAreLimited(t *testing.T) {
 	}))
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, 1), ClosePorts: ports(5000, 1)}))
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{ClosePorts: ports(5001, 1)}))
-	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
+	w.ok(w.st.Write(t.Context(), "ports", func(c *mgo.Collection) error {
 		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports",
 			bson.M{"unit": "other/0", "from": 9000, "to": 9000, "protocol": "tcp"}}}}})
 	}))

@@ -20,13 +20,13 @@ const egressKey = "egress-subnets"
 // What a charm has set, or the user for one relation, stays. A unit that is about to enter with what the model said before
 // asserts that its relation is not counted meanwhile.
 func (st *State) republishEgress(ctx context.Context, was string) error {
-	relations, err := st.db.IDs(modeldb.RelationsC, bson.D{{"via", bson.D{{"$exists", false}}}})
+	relations, err := st.db.IDs(ctx, modeldb.RelationsC, bson.D{{"via", bson.D{{"$exists", false}}}})
 	if err != nil {
 		return err
 	}
 	for _, key := range relations {
 		err := st.change(ctx, func(o *ops) error {
-			if _, err := st.db.Relation(key); err != nil {
+			if _, err := st.db.Relation(ctx, key); err != nil {
 				return err
 			}
 			o.Update(modeldb.RelationsC, key, modeltxn.Exists, bson.D{{"$inc", bson.D{{"egresschanges", 1}}}})
@@ -37,7 +37,7 @@ func (st *State) republishEgress(ctx context.Context, was string) error {
 		}
 	}
 	var scopes []modeldb.Scope
-	if err := st.db.All(modeldb.ScopesC, bson.D{{"unit", bson.D{{"$gt", ""}}}}, &scopes); err != nil {
+	if err := st.db.All(ctx, modeldb.ScopesC, bson.D{{"unit", bson.D{{"$gt", ""}}}}, &scopes); err != nil {
 		return err
 	}
 	for _, s := range scopes {
@@ -58,16 +58,16 @@ func (st *State) egressOps(ctx context.Context, o *ops, s modeldb.Scope, was str
 	if err != nil {
 		return err
 	}
-	at, err := ru.unit.addressing()
+	at, err := ru.unit.addressing(ctx)
 	if err != nil {
 		return err
 	}
-	model, err := st.db.Model()
+	model, err := st.db.Model(ctx)
 	if err != nil {
 		return err
 	}
 	key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
-	settings, err := st.db.Settings(key)
+	settings, err := st.db.Settings(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -62,27 +62,29 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	if _, err := st.Storage(ctx, name); err == nil {
 		return true
 	}
-	left, err := st.db.Leftovers(bson.D{{"of", modeldb.StorageKey(name)}})
+	left, err := st.db.Leftovers(ctx, bson.D{{"of", modeldb.StorageKey(name)}})
 	return err == nil && len(left) > 0
 }
 
 // Explain explains why an entity has not started or has not been removed yet: see explain.Entity.
 func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
-	return explain.Entity(st.db, tag)
+	return explain.Entity(ctx, st.db, tag)
 }
 
 // Unsettled returns the tags of the entities that Explain has reasons for: those that are Dying, Dead or not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
-	return explain.Unsettled(st.db)
+	return explain.Unsettled(ctx, st.db)
 }
 
 // Status reads the full status of the model: see modelstatus.Read. MatchStatus selects from it.
 func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
-	return modelstatus.Read(st.db)
+	return modelstatus.Read(ctx, st.db)
 }
 
 // Backlog counts what in a model waits, or has failed: see modelstatus.Backlog.
-func Backlog(st *State) (entity.Backlog, error) { return modelstatus.Backlog(st.db) }
+func Backlog(ctx context.Context, st *State) (entity.Backlog, error) {
+	return modelstatus.Backlog(ctx, st.db)
+}
 
 // MatchStatus removes from a status what matches none of the patterns: see modelstatus.Match.
 func MatchStatus(s *entity.ModelStatus, patterns []string) error {
@@ -92,10 +94,10 @@ func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 // StatusHistory returns the statuses that an entity has had: see modelstatus.History.
 func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
-	return modelstatus.History(st.db, kind, id, filter)
+	return modelstatus.History(ctx, st.db, kind, id, filter)
 }
 
 // GoalState returns the units of the unit's service, and those that it is related to: see modelstatus.GoalState.
 func (u *Unit) GoalState(ctx context.Context) (entity.GoalState, error) {
-	return modelstatus.GoalState(u.st.db, u.doc)
+	return modelstatus.GoalState(ctx, u.st.db, u.doc)
 }

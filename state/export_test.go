@@ -44,13 +44,13 @@ func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
 
 // FailedAsserts returns the asserts of operations on the model that do not hold
 // now.
-func (st *State) FailedAsserts(ops []txn.Op) ([]mongo.FailedAssert, error) {
-	return st.db.FailedAsserts(ops, len(ops))
+func (st *State) FailedAsserts(ctx context.Context, ops []txn.Op) ([]mongo.FailedAssert, error) {
+	return st.db.FailedAsserts(ctx, ops, len(ops))
 }
 
 // Refusals returns the refused transactions that concerned a document.
-func (st *State) Refusals(collection, id string) ([]mongo.Refusal, error) {
-	return st.db.Refusals(collection, id)
+func (st *State) Refusals(ctx context.Context, collection, id string) ([]mongo.Refusal, error) {
+	return st.db.Refusals(ctx, collection, id)
 }
 
 // Die sets the model Dead, whatever is in it.
@@ -61,8 +61,8 @@ func (st *State) Die(ctx context.Context) error {
 }
 
 // Write edits a collection of the model by hand.
-func (st *State) Write(collection string, f func(*mgo.Collection) error) error {
-	return st.db.With(collection, f)
+func (st *State) Write(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return st.db.With(ctx, collection, f)
 }
 
 // Checked returns the collections that the rules of the check cover, and why
@@ -105,8 +105,10 @@ var (
 )
 
 // Counts returns how many documents each collection of the model holds.
-func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
+func (st *State) Counts(ctx context.Context) (map[string]int, error) { return st.db.Counts(ctx) }
 
 // LongestQueue returns the length of the longest transaction queue of the
 // model's documents.
-func (st *State) LongestQueue() (int, error) { return mongotest.LongestQueue(st.db.Database) }
+func (st *State) LongestQueue(ctx context.Context) (int, error) {
+	return mongotest.LongestQueue(ctx, st.db.Database)
+}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -91,7 +92,7 @@ func conditions(assert any) bson.D {
 // falsify runs a transaction that makes one fact of an operation untrue, and
 // returns a function that makes it true again. Everything else that the
 // operation asserts stays true, unless the document is removed.
-func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()) {
+func (s *scene) falsify(ctx context.Context, db *mongo.Database, op txn.Op, fact string) (undo func()) {
 	s.Helper()
 	change := func(op txn.Op) {
 		s.Helper()
@@ -108,7 +109,7 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 		return func() { change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true })) }
 	}
 	var doc bson.D // in order: a document that is part of another one is compared as a whole
-	s.ok(db.Get(op.C, op.Id, &doc, op.C))
+	s.ok(db.Get(ctx, op.C, op.Id, &doc, op.C))
 	doc = slices.DeleteFunc(doc, func(e bson.DocElem) bool { return e.Name == "_id" || slices.Contains(mongo.TxnFields, e.Name) })
 	if fact == there {
 		change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true }))
@@ -208,8 +209,8 @@ func other(c bson.DocElem) (field string, value any) {
 
 // refuses checks that the store refuses operations because of this one fact,
 // and no other document.
-func (s *scene) refuses(db *mongo.Database, ops []txn.Op, op txn.Op, fact string) error {
-	failed, err := db.FailedAsserts(ops, len(ops))
+func (s *scene) refuses(ctx context.Context, db *mongo.Database, ops []txn.Op, op txn.Op, fact string) error {
+	failed, err := db.FailedAsserts(ctx, ops, len(ops))
 	if err != nil {
 		return err
 	}

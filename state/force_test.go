@@ -37,7 +37,7 @@ func (w *world) clean() (due time.Duration) {
 	for range 10 {
 		left, due, err := w.st.Cleaner().Cleanup(w.ctx)
 		w.ok(err)
-		counts, err := w.st.Counts()
+		counts, err := w.st.Counts(w.ctx)
 		w.ok(err)
 		if left == 0 && (due > 0 || counts["cleanups"] == 0) {
 			return due
@@ -230,7 +230,7 @@ func TestAnErrorOfTheCloudWakesTheCleaner(t *testing.T) {
 	s.ok(s.st.Destroy(s.ctx, entity.Destruction{Strength: entity.Force, Storage: true}))
 	s.cleans()
 	cleanup := func(key string) (doc bson.M) {
-		s.ok(s.st.Write("cleanups", func(c *mgo.Collection) error { return c.FindId("force-" + key).One(&doc) }))
+		s.ok(s.st.Write(t.Context(), "cleanups", func(c *mgo.Collection) error { return c.FindId("force-" + key).One(&doc) }))
 		return doc
 	}
 	failed := entity.Status{Status: entity.StatusError, Message: "no such region"}
@@ -410,7 +410,7 @@ func TestSteadyCleanupsHoldUpNothing(t *testing.T) {
 		arg := fmt.Sprintf("gone/%d", last)
 		return "tasks-" + arg, bson.M{"_id": "tasks-" + arg, "kind": "tasks", "arg": arg}
 	}
-	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error {
+	w.ok(w.st.Write(t.Context(), "cleanups", func(c *mgo.Collection) error {
 		_, doc := another()
 		return c.Insert(doc)
 	}))

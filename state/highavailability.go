@@ -44,12 +44,12 @@ func (st *State) EnableHA(ctx context.Context, p EnableHAParams) (changes entity
 	var ids []string // of new machines, kept across attempts
 	err = st.change(ctx, func(o *ops) error {
 		changes = entity.ControllerChanges{}
-		model, err := st.db.AliveModel()
+		model, err := st.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
 		var managers []modeldb.Machine
-		if err := st.db.All(modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}}, &managers); err != nil {
+		if err := st.db.All(ctx, modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}}, &managers); err != nil {
 			return err
 		}
 		series := model.DefaultSeries()
@@ -77,7 +77,7 @@ func (st *State) EnableHA(ctx context.Context, p EnableHAParams) (changes entity
 		if len(changes.Maintained) == 0 {
 			return entity.Errorf(entity.Unavailable, "no controller is up")
 		}
-		if _, _, err := networks.Demand(st.db, o.Ops, p.Constraints); err != nil {
+		if _, _, err := networks.Demand(ctx, st.db, o.Ops, p.Constraints); err != nil {
 			return err
 		}
 		o.assertModelAs(model)

@@ -102,10 +102,10 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	s.open(t, nil)
 	defer func() { s.close() }()
 	_, notTold := os.Stat(filepath.Join(dir, answered))
-	if !s.verify(m, r, notTold == nil && !m.logs) {
+	if !s.verify(ctx, m, r, notTold == nil && !m.logs) {
 		t.Fatalf("killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
-	if s.repeat(m, r, nil, true); t.Failed() {
+	if s.repeat(ctx, m, r, nil, true); t.Failed() {
 		t.Fatalf("repeated after being killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
 }

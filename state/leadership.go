@@ -45,7 +45,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 // Leader returns the unit that leads the service, "" while none does.
 func (s *Service) Leader(ctx context.Context) (string, error) {
 	var doc modeldb.Leader
-	err := s.st.db.Get(modeldb.LeadersC, s.doc.Name, &doc, "leader of the service")
+	err := s.st.db.Get(ctx, modeldb.LeadersC, s.doc.Name, &doc, "leader of the service")
 	if entity.IsNotFound(err) {
 		return "", nil // none has led it yet
 	}
@@ -56,7 +56,7 @@ func (s *Service) Leader(ctx context.Context) (string, error) {
 
 // LeaderSettings returns the settings that leaders have set for all units of the unit's service.
 func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error) {
-	doc, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
+	doc, err := u.st.db.Settings(ctx, modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error
 // error is entity.LeadershipRefused if that claim is no longer valid.
 func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := leadership.Assert(u.st.db, o.Ops, u.doc, epoch); err != nil {
+		if err := leadership.Assert(ctx, u.st.db, o.Ops, u.doc, epoch); err != nil {
 			return err
 		}
 		key := modeldb.LeaderSettingsKey(u.doc.Service)
-		changed, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: key}, modeltxn.EmptyDeletes(settings))
+		changed, err := u.st.db.PutSettings(ctx, o.Ops, modeldb.Settings{ID: key}, modeltxn.EmptyDeletes(settings))
 		if err == nil && !changed {
 			return mongo.ErrNothing
 		}
@@ -82,32 +82,32 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 // SetServiceStatus sets the status of the unit's service, which is then no longer derived from its units' statuses.
 // epoch and the error are as for SetLeaderSettings.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return leadership.Assert(u.st.db, o, u.doc, epoch) })
+	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return leadership.Assert(ctx, u.st.db, o, u.doc, epoch) })
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
 // The error is entity.LeadershipRefused unless the unit leads the service.
 func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, error) {
 	all := entity.StatusesOfService{Units: map[string]entity.Status{}}
-	leader, _, err := u.st.db.Leader(u.doc.Service)
+	leader, _, err := u.st.db.Leader(ctx, u.doc.Service)
 	if err != nil {
 		return all, err
 	}
 	if leader.Holder != u.doc.Name {
-		return all, leadership.Refusal(u.st.db, u.doc)
+		return all, leadership.Refusal(ctx, u.st.db, u.doc)
 	}
-	units, err := u.st.db.Units(bson.D{{"service", u.doc.Service}})
+	units, err := u.st.db.Units(ctx, bson.D{{"service", u.doc.Service}})
 	if err != nil {
 		return all, err
 	}
-	if all.Units, err = modelstatus.Workloads(u.st.db, units); err != nil {
+	if all.Units, err = modelstatus.Workloads(ctx, u.st.db, units); err != nil {
 		return all, err
 	}
 	var workloads []entity.Status
 	for _, each := range units { // in order, which decides between equal statuses
 		workloads = append(workloads, all.Units[each.Name])
 	}
-	set, err := u.st.db.Status(modeldb.ServiceKey(u.doc.Service))
+	set, err := u.st.db.Status(ctx, modeldb.ServiceKey(u.doc.Service))
 	all.Service = modelstatus.OfService(set, workloads)
 	return all, err
 }
@@ -119,7 +119,7 @@ func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
 		same := true
 		// Not in the service's document: changes to that wake the agents of all its units.
 		for _, key := range []string{modeldb.WorkloadKey(u.doc.Name), modeldb.ServiceKey(u.doc.Service)} {
-			was, err := u.st.db.StatusDoc(key)
+			was, err := u.st.db.StatusDoc(ctx, key)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ func (w *world) leases(want int) {
 	w.Helper()
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
-	n, err := w.controllerDB().Count(lease.Collection, nil)
+	n, err := w.controllerDB().Count(w.ctx, lease.Collection, nil)
 	w.ok(err)
 	if n != want {
 		w.Errorf("%d leases are left, want %d", n, want)

@@ -227,7 +227,7 @@ func (e *election) writes(r *rand.Rand, who int, epoch int64) {
 		e.note(who, call, in, outcome{epoch: epoch})
 	}
 	call = e.order.Add(1)
-	got, err := e.one(r).LeadersText("mysql")
+	got, err := e.one(r).LeadersText(e.ctx, "mysql")
 	if err != nil && entity.KindOf(err) != entity.NotFound {
 		e.t.Error(err)
 	} else {

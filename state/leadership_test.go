@@ -248,7 +248,7 @@ func TestDelayedExLeaderCannotWrite(t *testing.T) {
 		b.writes("mysql/1", 2, true)
 	})
 	a.writes("mysql/0", 1, false)
-	if text, err := a.st.LeadersText("mysql"); err != nil || text != "mysql/1" {
+	if text, err := a.st.LeadersText(t.Context(), "mysql"); err != nil || text != "mysql/1" {
 		t.Errorf("the last writer was %q (%v)", text, err)
 	}
 }

@@ -93,7 +93,7 @@ func (st *State) cleanupDestroy(ctx context.Context, c modeldb.Cleanup, d destru
 	}
 	// The cleanup is removed with its entity.
 	err = st.destroySources(ctx, e, lifecycle.Cleaner, d, func() (bool, error) {
-		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", c.ID}})
+		n, err := st.db.Count(ctx, modeldb.CleanupsC, bson.D{{"_id", c.ID}})
 		return n > 0, err
 	})
 	if errors.Is(err, entity.InUse) {
@@ -104,8 +104,8 @@ func (st *State) cleanupDestroy(ctx context.Context, c modeldb.Cleanup, d destru
 
 // forgetOrphans removes the cleanups left by earlier container relations between a new relation's services: their
 // subordinates are now in the new relation, and are destroyed with their principals.
-func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
-	others, err := st.containerRelations(doc.Endpoints[0].Service, doc.Endpoints[1].Service)
+func (st *State) forgetOrphans(ctx context.Context, o *ops, doc modeldb.Relation) error {
+	others, err := st.containerRelations(ctx, doc.Endpoints[0].Service, doc.Endpoints[1].Service)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 		o.AssertLife(modeldb.RelationsC, r.doc.Key, entity.Alive) // otherwise it may have left orphans since
 	}
 	var cleanups []modeldb.Cleanup
-	if err := st.db.All(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &cleanups); err != nil {
+	if err := st.db.All(ctx, modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupOrphans}}, &cleanups); err != nil {
 		return err
 	}
 	for _, c := range cleanups {
@@ -128,7 +128,7 @@ func (st *State) forgetOrphans(o *ops, doc modeldb.Relation) error {
 // principals, unless a new relation has removed the cleanup.
 func (st *State) cleanupOrphans(ctx context.Context, c modeldb.Cleanup, d destruction) error {
 	still := func(o *ops) (bool, error) {
-		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", c.ID}})
+		n, err := st.db.Count(ctx, modeldb.CleanupsC, bson.D{{"_id", c.ID}})
 		o.Assert(modeldb.CleanupsC, c.ID, modeltxn.Exists)
 		return n > 0, err
 	}
@@ -148,18 +148,18 @@ func (st *State) cleanupOrphans(ctx context.Context, c modeldb.Cleanup, d destru
 			if d.strength == entity.Plain {
 				query = append(query, modeltxn.IsAlive...)
 			}
-			units, err := st.units(query)
+			units, err := st.units(ctx, query)
 			if err != nil {
 				return err
 			}
-			if alive, err := st.hasContainerRelation(service, other); err != nil {
+			if alive, err := st.hasContainerRelation(ctx, service, other); err != nil {
 				return err
 			} else if alive {
 				continue
 			}
 			orphans := slices.DeleteFunc(units, func(u *Unit) bool { return entity.UnitService(u.doc.Principal) != other })
 			if err := forEach(ctx, orphans, func(u *Unit) error {
-				return st.move(ctx, u, lifecycle.ToDestroy, lifecycle.Cleaner, d, still, u.isOrphan)
+				return st.move(ctx, u, lifecycle.ToDestroy, lifecycle.Cleaner, d, still, func(o *ops) (bool, error) { return u.isOrphan(ctx, o) })
 			}); err != nil {
 				return err
 			}

@@ -78,7 +78,7 @@ type cleanupPass struct {
 // of their causes for all but emptied machines.
 func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err error) {
 	var docs []modeldb.Cleanup
-	if err := c.st.db.All(modeldb.CleanupsC, query, &docs); err != nil {
+	if err := c.st.db.All(ctx, modeldb.CleanupsC, query, &docs); err != nil {
 		return p, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Cleanup) int {
@@ -115,7 +115,7 @@ func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err err
 func (st *State) dropCleanup(ctx context.Context, doc modeldb.Cleanup) error {
 	return st.change(ctx, func(o *ops) error {
 		var now modeldb.Cleanup
-		err := st.db.Get(modeldb.CleanupsC, doc.ID, &now, "cleanup "+doc.ID)
+		err := st.db.Get(ctx, modeldb.CleanupsC, doc.ID, &now, "cleanup "+doc.ID)
 		if entity.IsNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
 			return mongo.ErrNothing
 		} else if err != nil {
@@ -144,7 +144,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	case modeldb.CleanupTasks:
 		err = tasks.CancelLeft(ctx, st.db, doc.Arg)
 	case modeldb.CleanupArchive:
-		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return resources.Uses(st.db, doc.Arg) })
+		err = st.host.Archives.Release(ctx, doc.Arg, func() (bool, error) { return resources.Uses(ctx, st.db, doc.Arg) })
 	case modeldb.CleanupUpgrade:
 		err = st.cleanupUpgrade(ctx, doc.Arg)
 	case modeldb.CleanupAddresses:
@@ -169,7 +169,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 			return false, again, err
 		}
 		// The document is removed with the entity. If the entity has new references, the cleanup runs again.
-		n, err := st.db.Count(modeldb.CleanupsC, bson.D{{"_id", doc.ID}})
+		n, err := st.db.Count(ctx, modeldb.CleanupsC, bson.D{{"_id", doc.ID}})
 		return n == 0, 0, err
 	default:
 		return false, 0, fmt.Errorf("unknown cleanup kind %q", doc.Kind)

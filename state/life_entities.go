@@ -41,7 +41,7 @@ type living interface {
 	// when the entity is removed.
 	turning(ctx context.Context, o *ops, t turn) (update bson.D, err error)
 	// refusal returns the error that tells users what blocks a move.
-	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
+	refusal(ctx context.Context, goal lifecycle.Goal, barred *lifecycle.Barred) error
 }
 
 // ordinary has the default implementations of living's methods. Kinds embed it and override what differs.
@@ -55,7 +55,9 @@ func (ordinary) guards(context.Context, lifecycle.Actor, map[string]int) ([]life
 
 func (ordinary) asserts() bson.D { return nil }
 
-func (ordinary) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }
+func (ordinary) refusal(_ context.Context, _ lifecycle.Goal, barred *lifecycle.Barred) error {
+	return barred
+}
 
 // A turn is a step of an entity's life; a destruction that only raises the strength is a
 // turn from Dying to Dying.
@@ -84,7 +86,7 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 	case lifecycle.Storage:
 		return st.Storage(ctx, name)
 	case lifecycle.Attachment:
-		return st.attachment(modeldb.ParseAttachment(name))
+		return st.attachment(ctx, modeldb.ParseAttachment(name))
 	case lifecycle.Offer:
 		return st.CrossModel().Offer(ctx, name)
 	case lifecycle.Remote:
@@ -109,21 +111,21 @@ func (st *State) findKey(ctx context.Context, key string) (living, error) {
 func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]living, error) {
 	switch ref.From {
 	case lifecycle.Principal, lifecycle.Subordinate:
-		return asLiving(st.units(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.units(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Machine, lifecycle.Container:
-		return asLiving(st.machines(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.machines(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Service:
-		return asLiving(st.services(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.services(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Offer:
-		return asLiving(st.offers(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.offers(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Remote:
-		return asLiving(st.remotes(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.remotes(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Relation:
-		return asLiving(st.relationsBy(ref, name))
+		return asLiving(st.relationsBy(ctx, ref, name))
 	case lifecycle.Storage:
-		return asLiving(st.storages(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.storages(ctx, modeldb.SourcesQuery(ref, name)))
 	case lifecycle.Attachment:
-		return asLiving(st.attachments(modeldb.SourcesQuery(ref, name)))
+		return asLiving(st.attachments(ctx, modeldb.SourcesQuery(ref, name)))
 	}
 	return nil, nil
 }
@@ -138,8 +140,8 @@ func asLiving[E living](all []E, err error) ([]living, error) {
 
 // holders returns the number of sources by reference: an entity's counts, and those found for references that are not
 // counted. It returns nothing for a removed entity.
-func (st *State) holders(e living) (map[string]int, error) {
-	counts, err := st.db.CountsOf(keyOf(e))
+func (st *State) holders(ctx context.Context, e living) (map[string]int, error) {
+	counts, err := st.db.CountsOf(ctx, keyOf(e))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func (st *State) holders(e living) (map[string]int, error) {
 		if ref.IsCounted() {
 			continue
 		}
-		if counts[ref.Name], err = st.db.Count(ref.In, modeldb.SourcesQuery(ref, e.name())); err != nil {
+		if counts[ref.Name], err = st.db.Count(ctx, ref.In, modeldb.SourcesQuery(ref, e.name())); err != nil {
 			return nil, err
 		}
 	}

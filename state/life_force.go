@@ -49,7 +49,7 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 		if !ref.Does(lifecycle.Cleaner) {
 			continue
 		}
-		scopes, err := st.db.ScopesOf(ref, e.name())
+		scopes, err := st.db.ScopesOf(ctx, ref, e.name())
 		if err != nil {
 			return false, 0, err
 		}
@@ -104,7 +104,7 @@ func (st *State) leaveByForce(ctx context.Context, s modeldb.Scope) error {
 type cloudBacked interface {
 	living
 
-	resource() (cloudResource, error)
+	resource(ctx context.Context) (cloudResource, error)
 }
 
 // A cloudResource is an entity's instance or filesystem in the cloud.
@@ -115,15 +115,15 @@ type cloudResource struct {
 	done string           // what the cloud is to have done to it: "stopped"
 }
 
-func (m *Machine) resource() (cloudResource, error) {
+func (m *Machine) resource(_ context.Context) (cloudResource, error) {
 	id := m.doc.InstanceID
 	return cloudResource{id, modeldb.Leftover{Instance: id}, modeldb.InstanceKey(m.doc.ID), "stopped"}, nil
 }
 
 // resource returns the filesystem even if it is to be released: until the cloud has released it, it is destroyed with
 // the controller's storage.
-func (s *Storage) resource() (cloudResource, error) {
-	model, err := s.st.db.Model()
+func (s *Storage) resource(ctx context.Context) (cloudResource, error) {
+	model, err := s.st.db.Model(ctx)
 	id, done := s.doc.Filesystem, "destroyed"
 	left := modeldb.Leftover{Filesystem: id, Release: s.doc.IsReleased(model)}
 	if left.Release {
@@ -140,7 +140,7 @@ func (st *State) abandonResource(ctx context.Context, e cloudBacked) (done bool,
 	} else if err != nil {
 		return false, 0, err
 	}
-	out, err := e.resource()
+	out, err := e.resource(ctx)
 	if err != nil {
 		return false, 0, err
 	}
@@ -148,7 +148,7 @@ func (st *State) abandonResource(ctx context.Context, e cloudBacked) (done bool,
 		err := st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
 		return err == nil, 0, err
 	}
-	said, err := st.db.Status(out.said)
+	said, err := st.db.Status(ctx, out.said)
 	if err != nil && !entity.IsNotFound(err) {
 		return false, 0, err
 	}
@@ -175,11 +175,11 @@ func (st *State) abandonResource(ctx context.Context, e cloudBacked) (done bool,
 
 // Leftovers returns what forced destruction has left in the cloud.
 func (p Provisioning) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
-	model, err := p.st.db.Model()
+	model, err := p.st.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := p.st.db.Leftovers(nil)
+	docs, err := p.st.db.Leftovers(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p Provisioning) DropLeftovers(ctx context.Context, instance string) error 
 
 func (st *State) dropLeftovers(ctx context.Context, query bson.D) error {
 	return st.change(ctx, func(o *ops) error {
-		docs, err := st.db.Leftovers(query)
+		docs, err := st.db.Leftovers(ctx, query)
 		if err != nil {
 			return err
 		}

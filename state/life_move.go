@@ -51,7 +51,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 		return o.raiseOps(ctx, e, d)
 	}
 	st, key := e.state(), keyOf(e)
-	holders, err := st.holders(e)
+	holders, err := st.holders(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	step, err := lifecycle.Plan(e.kind(), goal, by, lifecycle.Facts{Life: l.Life, Guards: guards, Holders: left})
 	var barred *lifecycle.Barred
 	if errors.As(err, &barred) {
-		return e.refusal(goal, barred)
+		return e.refusal(ctx, goal, barred)
 	} else if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	o.DropCounts(key)
 	for _, doc := range lifecycle.RowOf(e.kind()).Owns {
 		for _, id := range ownedIDs(e, doc) {
-			if err := o.removeOwned(e.state(), key, doc, id); err != nil {
+			if err := o.removeOwned(ctx, e.state(), key, doc, id); err != nil {
 				return err
 			}
 		}
@@ -52,14 +52,14 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 }
 
 // removeOwned removes a document with the entity that owns it, and asserts its presence as specified by the table.
-func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
+func (o *ops) removeOwned(ctx context.Context, st *State, key string, doc lifecycle.Document, id string) error {
 	switch doc.Held {
 	case lifecycle.Always:
 		o.Remove(doc.In, id, modeltxn.Exists)
 	case lifecycle.Sometimes:
 		o.Remove(doc.In, id, nil)
 	case lifecycle.Counted:
-		n, err := st.db.Count(doc.In, bson.D{{"_id", id}})
+		n, err := st.db.Count(ctx, doc.In, bson.D{{"_id", id}})
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 		o.AssertLife(lifecycle.RowOf(e.kind()).In, e.docID(), entity.Alive)
 		return nil
 	}
-	holders, err := e.state().holders(e)
+	holders, err := e.state().holders(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (w *world) empty() {
 	if left > 0 {
 		w.Errorf("%d cleanups left", left)
 	}
-	counts, err := w.st.Counts()
+	counts, err := w.st.Counts(w.ctx)
 	w.ok(err)
 	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log",
 		"txns.stash", "refusals"} {

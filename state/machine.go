@@ -28,7 +28,7 @@ type Machine struct {
 
 // Machine reads a machine; the error is entity.NotFound if there is none.
 func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
-	doc, err := st.db.Machine(id)
+	doc, err := st.db.Machine(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 	if len(ids) > 0 {
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
-	return st.machines(query)
+	return st.machines(ctx, query)
 }
 
 // machines reads the machines that match, in natural order.
-func (st *State) machines(query bson.D) ([]*Machine, error) {
-	docs, err := st.db.Machines(query)
+func (st *State) machines(ctx context.Context, query bson.D) ([]*Machine, error) {
+	docs, err := st.db.Machines(ctx, query)
 	return mapped(docs, func(d modeldb.Machine) *Machine { return &Machine{st: st, doc: d} }), err
 }
 
@@ -70,11 +70,11 @@ func (m *Machine) InstanceID() string { return m.doc.InstanceID }
 
 // Info returns what the machine's agent and the provisioner need to know.
 func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
-	status, err := m.st.db.Status(modeldb.MachineKey(m.doc.ID))
+	status, err := m.st.db.Status(ctx, modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return entity.MachineInfo{}, err
 	}
-	constraints, err := m.st.db.Constraints(modeldb.MachineKey(m.doc.ID))
+	constraints, err := m.st.db.Constraints(ctx, modeldb.MachineKey(m.doc.ID))
 	return m.info(status.Status, constraints), err
 }
 
@@ -85,7 +85,7 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	if err != nil {
 		return nil, err
 	}
-	said, constraints, err := p.st.besideMachines(machines)
+	said, constraints, err := p.st.besideMachines(ctx, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 }
 
 // besideMachines returns the statuses and constraints of machines by their keys, in two queries.
-func (st *State) besideMachines(machines []*Machine) (said map[string]modeldb.Status, constraints map[string]string,
+func (st *State) besideMachines(ctx context.Context, machines []*Machine) (said map[string]modeldb.Status, constraints map[string]string,
 	err error) {
 	said, constraints = map[string]modeldb.Status{}, map[string]string{}
 	keys := make([]string, len(machines))
@@ -108,11 +108,11 @@ func (st *State) besideMachines(machines []*Machine) (said map[string]modeldb.St
 	}
 	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
 	var statuses []modeldb.Status
-	if err := st.db.All(modeldb.StatusesC, query, &statuses); err != nil {
+	if err := st.db.All(ctx, modeldb.StatusesC, query, &statuses); err != nil {
 		return nil, nil, err
 	}
 	var docs []modeldb.Constraints
-	if err := st.db.All(modeldb.ConstraintsC, query, &docs); err != nil {
+	if err := st.db.All(ctx, modeldb.ConstraintsC, query, &docs); err != nil {
 		return nil, nil, err
 	}
 	for _, d := range statuses {
@@ -156,7 +156,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 	}
 	born := st.born()
 	err := st.change(ctx, func(o *ops) error {
-		model, err := st.db.AliveModel()
+		model, err := st.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if doc.Series == "" {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Specify one: --series SERIES")
 		}
-		if _, _, err := networks.Demand(st.db, o.Ops, demands); err != nil {
+		if _, _, err := networks.Demand(ctx, st.db, o.Ops, demands); err != nil {
 			return err
 		}
 		o.assertModelAs(model)

@@ -252,7 +252,7 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 	w.started("mysql/1")
 	owed := func(want int) {
 		t.Helper()
-		counts, err := w.st.Counts()
+		counts, err := w.st.Counts(t.Context())
 		w.ok(err)
 		if n := counts["cleanups"]; n != want {
 			t.Errorf("%d cleanups are left, want %d", n, want)
@@ -340,7 +340,7 @@ func TestNextServiceOwesNothingForTheLastOne(t *testing.T) {
 		Life     entity.Life
 		Strength entity.Strength
 	}
-	w.ok(w.st.DB().Get("machines", machine, &doc, "machine"))
+	w.ok(w.st.DB().Get(t.Context(), "machines", machine, &doc, "machine"))
 	if doc.Life != entity.Dying || doc.Strength != entity.Force {
 		t.Errorf("machine %s is %s, destroyed with strength %s; want force", machine, doc.Life, doc.Strength)
 	}

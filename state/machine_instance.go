@@ -32,7 +32,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		}
 		if m.doc.Life != entity.Alive {
 			key := modeldb.MachineKey(m.doc.ID)
-			holders, err := m.st.db.CountsOf(key)
+			holders, err := m.st.db.CountsOf(ctx, key)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		}
 		seen := m.doc
 		seen.CloudAddresses, seen.CloudHardware = in.Addresses, in.Hardware
-		return m.addressOps(o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen,
+		return m.addressOps(ctx, o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen,
 			append(seen.Observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...))
 	})
 	if err != nil {
@@ -110,23 +110,23 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
 				{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}}},
 			change)
-		was, err := m.st.db.StatusDoc(key)
+		was, err := m.st.db.StatusDoc(ctx, key)
 		if err != nil {
 			return err
 		}
 		o.ReplaceStatus(was, doc, modeltxn.Exists)
 		o.DropStatus(modeldb.InstanceKey(m.doc.ID))
-		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
+		if err := m.st.hashOps(ctx, o, entity.MachineTag(m.doc.ID), ""); err != nil {
 			return err
 		}
-		if err := m.lostStorageOps(o); err != nil {
+		if err := m.lostStorageOps(ctx, o); err != nil {
 			return err
 		}
 		// Hooks open the ports again on the new instance.
-		if err := ports.Lose(m.st.db, o.Ops, m.doc.ID); err != nil {
+		if err := ports.Lose(ctx, m.st.db, o.Ops, m.doc.ID); err != nil {
 			return err
 		}
-		if err := m.lostUnitsOps(o); err != nil {
+		if err := m.lostUnitsOps(ctx, o); err != nil {
 			return err
 		}
 		lost = true
@@ -136,7 +136,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		return fmt.Errorf("cannot remove instance %s from machine %s: %w", missed.ID, m.doc.ID, err)
 	}
 	if lost {
-		m.st.db.Remember(doc)
+		m.st.db.Remember(ctx, doc)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		said, err := m.st.db.StatusDoc(key)
+		said, err := m.st.db.StatusDoc(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -167,15 +167,15 @@ func (m *Machine) RetryProvisioning(ctx context.Context, constraints *constraint
 		if constraints == nil {
 			return nil
 		}
-		if _, _, err := networks.Demand(m.st.db, o.Ops, *constraints); err != nil {
+		if _, _, err := networks.Demand(ctx, m.st.db, o.Ops, *constraints); err != nil {
 			return err
 		}
-		return m.st.constraintsOps(o, key, *constraints)
+		return m.st.constraintsOps(ctx, o, key, *constraints)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)
 	}
-	m.st.db.Remember(doc)
+	m.st.db.Remember(ctx, doc)
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := p.st.db.Status(modeldb.MachineKey(m.doc.ID)); entity.IsNotFound(err) {
+		if said, err := p.st.db.Status(ctx, modeldb.MachineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -211,7 +211,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 			return err
 		}
 		o.Assert(modeldb.MachinesC, m.doc.ID, modeltxn.Exists)
-		if _, err := m.st.db.Status(key); entity.IsNotFound(err) {
+		if _, err := m.st.db.Status(ctx, key); entity.IsNotFound(err) {
 			o.Insert(modeldb.StatusesC, key, doc)
 		} else if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 		return nil
 	})
 	if err == nil {
-		m.st.db.Remember(doc)
+		m.st.db.Remember(ctx, doc)
 	}
 	return err
 }
@@ -234,15 +234,15 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 
 // lostStorageOps records that no storage is attached on the machine, and that what was on the instance's own disk must
 // be recreated. The storage provisioner attaches it to the next instance, and the unit's first hook waits for that.
-func (m *Machine) lostStorageOps(o *ops) error {
-	attached, err := m.st.attachments(bson.D{{"machine", m.doc.ID}, {"location", bson.D{{"$exists", true}}}})
+func (m *Machine) lostStorageOps(ctx context.Context, o *ops) error {
+	attached, err := m.st.attachments(ctx, bson.D{{"machine", m.doc.ID}, {"location", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return err
 	}
 	for _, a := range attached {
 		o.Update(modeldb.AttachmentsC, a.doc.ID, nil, bson.D{{"$unset", bson.D{{"location", 1}}}})
 	}
-	onDisk, err := m.st.storages(bson.D{{"machine", m.doc.ID}, {"filesystem", bson.D{{"$exists", true}}}})
+	onDisk, err := m.st.storages(ctx, bson.D{{"machine", m.doc.ID}, {"filesystem", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func (m *Machine) lostStorageOps(o *ops) error {
 
 // lostUnitsOps resets the statuses of the machine's units, and removes their agents' passwords. A resolved hook failed
 // on the lost instance.
-func (m *Machine) lostUnitsOps(o *ops) error {
-	units, err := m.hosted()
+func (m *Machine) lostUnitsOps(ctx context.Context, o *ops) error {
+	units, err := m.hosted(ctx)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (m *Machine) lostUnitsOps(o *ops) error {
 		}
 		o.DropStatus(modeldb.UnitKey(u.doc.Name))
 		o.DropStatus(modeldb.WorkloadKey(u.doc.Name))
-		if err := m.st.hashOps(o, u.tag(), ""); err != nil {
+		if err := m.st.hashOps(ctx, o, u.tag(), ""); err != nil {
 			return err
 		}
 		if u.doc.Resolved != entity.ResolvedNone {

@@ -61,7 +61,7 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
 	holders map[string]int) (all []lifecycle.Guard, err error) {
 	switch {
 	case m.IsManager():
-		if m.successor, err = m.otherManager(); err != nil {
+		if m.successor, err = m.otherManager(ctx); err != nil {
 			return nil, err
 		}
 		if m.successor != "" {
@@ -78,7 +78,7 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
 	if m.doc.ForUnits && holders["units"]+holders["containers"] == 0 {
 		all = append(all, lifecycle.Emptied)
 	}
-	if model, err := m.st.db.Model(); err != nil {
+	if model, err := m.st.db.Model(ctx); err != nil {
 		return nil, err
 	} else if model.Life != entity.Alive {
 		all = append(all, lifecycle.ModelDying)
@@ -108,12 +108,12 @@ func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 }
 
 // otherManager returns the id of another manager, if this machine is one; else "".
-func (m *Machine) otherManager() (string, error) {
+func (m *Machine) otherManager(ctx context.Context) (string, error) {
 	if !m.IsManager() {
 		return "", nil
 	}
 	var docs []modeldb.Machine
-	err := m.st.db.All(modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"life", entity.Alive},
+	err := m.st.db.All(ctx, modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"life", entity.Alive},
 		{"_id", bson.D{{"$ne", m.doc.ID}}}}, &docs)
 	if err != nil || len(docs) == 0 {
 		return "", err
@@ -121,16 +121,16 @@ func (m *Machine) otherManager() (string, error) {
 	return docs[0].ID, nil
 }
 
-func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+func (m *Machine) refusal(ctx context.Context, goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "alive-units":
-		return m.hostsUnit(barred.Ref, bson.DocElem{Name: "life", Value: entity.Alive})
+		return m.hostsUnit(ctx, barred.Ref, bson.DocElem{Name: "life", Value: entity.Alive})
 	case barred.Ref.Name == "units":
-		return m.hostsUnit(barred.Ref)
+		return m.hostsUnit(ctx, barred.Ref)
 	case barred.Ref.Name == "storage":
 		return entity.Errorf(entity.InUse, "machine has attached storage")
 	case barred.Ref.Name == "containers":
-		return m.hostsContainers(barred.Ref)
+		return m.hostsContainers(ctx, barred.Ref)
 	case goal == lifecycle.ToRemove:
 		return entity.Errorf(entity.Invalid, "machine is not dead")
 	case goal == lifecycle.ToDead:
@@ -142,9 +142,9 @@ func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 }
 
 // hostsUnit returns the error that names a unit on the machine.
-func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
+func (m *Machine) hostsUnit(ctx context.Context, ref lifecycle.Ref, which ...bson.DocElem) error {
 	var units []modeldb.Unit
-	if err := m.st.db.All(modeldb.UnitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
+	if err := m.st.db.All(ctx, modeldb.UnitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
 		return err
 	}
 	if len(units) == 0 {
@@ -156,8 +156,8 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 }
 
 // hostsContainers returns the error that names the containers on the machine.
-func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
-	containers, err := m.containers()
+func (m *Machine) hostsContainers(ctx context.Context, ref lifecycle.Ref) error {
+	containers, err := m.containers(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,17 +177,19 @@ func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 func tooQuick() error { return mongo.Contention("") }
 
 // containers reads the machine's containers.
-func (m *Machine) containers() ([]*Machine, error) { return m.st.machines(bson.D{{"host", m.doc.ID}}) }
+func (m *Machine) containers(ctx context.Context) ([]*Machine, error) {
+	return m.st.machines(ctx, bson.D{{"host", m.doc.ID}})
+}
 
 // isEmptied reports whether the machine was created for units and has none left, and asserts that nothing is placed on
 // it meanwhile. That includes Dying machines: if several units' destructions include it, the strongest applies, in any
 // order.
-func (m *Machine) isEmptied(o *ops) (bool, error) {
+func (m *Machine) isEmptied(ctx context.Context, o *ops) (bool, error) {
 	if !m.doc.ForUnits {
 		return false, nil
 	}
 	key := modeldb.MachineKey(m.doc.ID)
-	holders, err := m.st.db.CountsOf(key)
+	holders, err := m.st.db.CountsOf(ctx, key)
 	if err != nil || holders["units"]+holders["containers"] > 0 {
 		return false, err
 	}
@@ -228,7 +230,7 @@ func (st *State) cleanupEmptied(ctx context.Context, machine string, d destructi
 	} else if err != nil {
 		return err
 	}
-	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, m.isEmptied)
+	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) { return m.isEmptied(ctx, o) })
 }
 
 // MachineLeft returns the id of the machine that will be left empty once this unit, destroyed this way, is removed; ""
@@ -243,7 +245,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	} else if err != nil {
 		return "", err
 	}
-	holders, err := u.st.db.CountsOf(modeldb.MachineKey(m.doc.ID))
+	holders, err := u.st.db.CountsOf(ctx, modeldb.MachineKey(m.doc.ID))
 	if err != nil || holders["alive-units"]+holders["containers"] > 0 {
 		return "", err
 	}
@@ -261,14 +263,14 @@ const maxLeft = 100
 // MachinesLeft is MachineLeft for all units of a service, sorted. Call it before the service is destroyed, while its
 // units exist. For a service with more than maxLeft units it returns no ids, and many is true.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
-	holders, err := s.st.db.CountsOf(modeldb.ServiceKey(s.doc.Name))
+	holders, err := s.st.db.CountsOf(ctx, modeldb.ServiceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {
 		return nil, false, err
 	}
 	if holders["units"] > maxLeft {
 		return nil, true, nil
 	}
-	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	units, err := s.st.units(ctx, bson.D{{"service", s.doc.Name}})
 	if err != nil {
 		return nil, false, err
 	}
@@ -285,7 +287,7 @@ func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (lef
 		} else if err != nil {
 			return nil, false, err
 		}
-		holders, err := s.st.db.CountsOf(modeldb.MachineKey(id))
+		holders, err := s.st.db.CountsOf(ctx, modeldb.MachineKey(id))
 		if err != nil {
 			return nil, false, err
 		}

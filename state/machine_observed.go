@@ -39,7 +39,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 			seen.CloudAddresses = in.Addresses
 		}
 		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, modeltxn.NotDead...)
-		said, err := m.st.db.Status(key)
+		said, err := m.st.db.Status(ctx, key)
 		switch {
 		case entity.IsNotFound(err) && status != "" && status != modeldb.InstanceRuns:
 			changed = true
@@ -53,14 +53,14 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		case err != nil && !entity.IsNotFound(err):
 			return err
 		}
-		err = m.observedOps(o, is, seen)
+		err = m.observedOps(ctx, o, is, seen)
 		if changed && errors.Is(err, mongo.ErrNothing) {
 			return nil
 		}
 		return err
 	})
 	if err == nil && changed {
-		m.st.db.Remember(doc)
+		m.st.db.Remember(ctx, doc)
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 				return slices.Contains(m.doc.HostAddresses, a) && !slices.Contains(addresses, a)
 			})
 		}
-		return m.observedOps(o, modeltxn.Exists, seen)
+		return m.observedOps(ctx, o, modeltxn.Exists, seen)
 	})
 }
 
@@ -93,29 +93,29 @@ func (m *Machine) SetHardware(ctx context.Context, hardware entity.Hardware) err
 		}
 		seen := m.doc
 		seen.HostHardware = hardware
-		return m.observedOps(o, modeltxn.Exists, seen)
+		return m.observedOps(ctx, o, modeltxn.Exists, seen)
 	})
 }
 
 // observedOps records observations of a machine for which assert holds. It merges the reports of the cloud and of the
 // machine's agent.
-func (m *Machine) observedOps(o *ops, assert any, seen modeldb.Machine) error {
+func (m *Machine) observedOps(ctx context.Context, o *ops, assert any, seen modeldb.Machine) error {
 	change := seen.Observed(m.doc)
 	if len(change) == 0 {
 		return mongo.ErrNothing
 	}
-	return m.addressOps(o, assert, seen, change)
+	return m.addressOps(ctx, o, assert, seen, change)
 }
 
 // addressOps sets the fields of a machine for which assert holds. A new address replaces the lost instance's, if any, in
 // the machine's units.
-func (m *Machine) addressOps(o *ops, assert any, seen modeldb.Machine, fields bson.D) error {
+func (m *Machine) addressOps(ctx context.Context, o *ops, assert any, seen modeldb.Machine, fields bson.D) error {
 	change := bson.D{{"$set", fields}}
 	if m.doc.LostAddress != "" && len(seen.Addresses) > 0 {
 		change = append(change, bson.DocElem{Name: "$unset", Value: bson.D{{"lostaddress", 1}}})
 	}
 	o.Update(modeldb.MachinesC, m.doc.ID, assert, change)
-	return m.moveOps(o, seen.Addresses)
+	return m.moveOps(ctx, o, seen.Addresses)
 }
 
 // addressSettings are the relation settings that publish a unit's address. EnterScope writes them, and the charm may
@@ -130,8 +130,8 @@ func addressSettings(address string) map[string]string {
 }
 
 // hosted returns the units on the machine: its principals, and their subordinates.
-func (m *Machine) hosted() ([]*Unit, error) {
-	principals, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+func (m *Machine) hosted(ctx context.Context) ([]*Unit, error) {
+	principals, err := m.st.units(ctx, bson.D{{"machine", m.doc.ID}})
 	if err != nil || len(principals) == 0 {
 		return nil, err
 	}
@@ -139,23 +139,23 @@ func (m *Machine) hosted() ([]*Unit, error) {
 	for i, u := range principals {
 		names[i] = u.doc.Name
 	}
-	subordinates, err := m.st.units(bson.D{{"principal", bson.D{{"$in", names}}}})
+	subordinates, err := m.st.units(ctx, bson.D{{"principal", bson.D{{"$in", names}}}})
 	return append(principals, subordinates...), err
 }
 
 // addressing returns the function that chooses the address which the unit uses at an endpoint, of those that its machine
 // has; "" if that has none.
-func (u *Unit) addressing() (func(endpoint string, addresses []string) string, error) {
-	service, err := u.st.db.Service(u.doc.Service)
+func (u *Unit) addressing(ctx context.Context) (func(endpoint string, addresses []string) string, error) {
+	service, err := u.st.db.Service(ctx, u.doc.Service)
 	if err != nil {
 		return nil, err
 	}
-	return u.st.addressing(service)
+	return u.st.addressing(ctx, service)
 }
 
 // addressing is Unit.addressing for the units of a service.
-func (st *State) addressing(service modeldb.Service) (func(endpoint string, addresses []string) string, error) {
-	doc, err := st.db.Networks()
+func (st *State) addressing(ctx context.Context, service modeldb.Service) (func(endpoint string, addresses []string) string, error) {
+	doc, err := st.db.Networks(ctx)
 	return func(endpoint string, addresses []string) string {
 		address, _ := networks.AddressFor(doc, service, endpoint, addresses)
 		return address
@@ -163,7 +163,7 @@ func (st *State) addressing(service modeldb.Service) (func(endpoint string, addr
 }
 
 // moveOps publishes the machine's new addresses in its units' relations, except where the charm has set another address.
-func (m *Machine) moveOps(o *ops, addresses []string) error {
+func (m *Machine) moveOps(ctx context.Context, o *ops, addresses []string) error {
 	was := m.doc.Addresses
 	if len(was) == 0 && m.doc.LostAddress != "" {
 		was = []string{m.doc.LostAddress}
@@ -171,12 +171,12 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 	if len(addresses) == 0 || slices.Equal(was, addresses) {
 		return nil
 	}
-	units, err := m.hosted()
+	units, err := m.hosted(ctx)
 	if err != nil {
 		return err
 	}
 	for _, u := range units {
-		at, err := u.addressing()
+		at, err := u.addressing(ctx)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 			}
 			return []string{at(endpoint, was)}
 		}
-		if err := u.publishOps(o, addresses, at, old); err != nil {
+		if err := u.publishOps(ctx, o, addresses, at, old); err != nil {
 			return err
 		}
 	}
@@ -195,7 +195,7 @@ func (m *Machine) moveOps(o *ops, addresses []string) error {
 
 // republish publishes the addresses to which the units of a service are bound now in place of others of their machines.
 func (st *State) republish(ctx context.Context, service string) error {
-	names, err := st.db.IDs(modeldb.UnitsC, bson.D{{"service", service}})
+	names, err := st.db.IDs(ctx, modeldb.UnitsC, bson.D{{"service", service}})
 	if err != nil {
 		return err
 	}
@@ -209,11 +209,11 @@ func (st *State) republish(ctx context.Context, service string) error {
 			if err != nil || len(m.Addresses) == 0 {
 				return cmp.Or(err, mongo.ErrNothing)
 			}
-			at, err := u.addressing()
+			at, err := u.addressing(ctx)
 			if err != nil {
 				return err
 			}
-			if err := u.publishOps(o, m.Addresses, at, func(string) []string { return m.Addresses }); err != nil {
+			if err := u.publishOps(ctx, o, m.Addresses, at, func(string) []string { return m.Addresses }); err != nil {
 				return err
 			}
 			if o.Len() == 0 {
@@ -230,23 +230,23 @@ func (st *State) republish(ctx context.Context, service string) error {
 
 // publishOps publishes the unit's addresses in its relations, as at chooses them, where it has published one of those that
 // old returns for the endpoint, and not what the charm has set.
-func (u *Unit) publishOps(
+func (u *Unit) publishOps(ctx context.Context,
 	o *ops, addresses []string, at func(endpoint string, addresses []string) string, old func(endpoint string) []string,
 ) error {
 	var scopes []modeldb.Scope
-	if err := u.st.db.All(modeldb.ScopesC, bson.D{{"unit", u.doc.Name}}, &scopes); err != nil {
+	if err := u.st.db.All(ctx, modeldb.ScopesC, bson.D{{"unit", u.doc.Name}}, &scopes); err != nil {
 		return err
 	}
 	o.Expect(modeldb.UnitKey(u.doc.Name), "scopes", len(scopes)) // it enters no other one meanwhile
 	for _, s := range scopes {
 		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
-		settings, err := u.st.db.Settings(key)
+		settings, err := u.st.db.Settings(ctx, key)
 		if entity.IsNotFound(err) {
 			continue // the scope was left meanwhile
 		} else if err != nil {
 			return err
 		}
-		relation, err := u.st.db.RelationByID(s.Relation)
+		relation, err := u.st.db.RelationByID(ctx, s.Relation)
 		if entity.IsNotFound(err) {
 			continue // as above
 		} else if err != nil {

@@ -73,7 +73,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 			err = s.st.checkPlace(ctx, p, s.doc.Name, s.doc.Series)
 		}
 		if err == nil && p.machine != "" {
-			p.keeps, err = want.check(s, p.machine)
+			p.keeps, err = want.check(ctx, s, p.machine)
 		}
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 		if err != nil {
 			return nil, err
 		}
-		if clean, err = s.spread(clean, n-len(all)); err != nil {
+		if clean, err = s.spread(ctx, clean, n-len(all)); err != nil {
 			return nil, err
 		}
 		for _, c := range clean {
@@ -185,11 +185,11 @@ type demand struct {
 
 // check returns what the placement of a unit of a service on a machine asserts, or an error if the machine is known not to
 // meet the demand.
-func (d demand) check(s *Service, machine string) (bson.D, error) {
+func (d demand) check(ctx context.Context, s *Service, machine string) (bson.D, error) {
 	if d.IsEmpty() {
 		return nil, nil
 	}
-	m, err := s.st.db.Machine(machine)
+	m, err := s.st.db.Machine(ctx, machine)
 	if why := networks.Misses(d.networks, d.MachineSpaces, m.Addresses); err == nil && why != "" {
 		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to machine %s: %s", s.doc.Name, machine, why),
 			"To see to what the service is bound, and its constraints: juju show-application %s, juju constraints %[1]s", s.doc.Name)
@@ -256,13 +256,13 @@ type clean struct {
 // were added for a specific placement, and machines in error, which may never start. State does not know whether the
 // agent of a started machine is connected.
 func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, spaces demand, taken []string) ([]clean, error) {
-	machines, err := s.st.machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
+	machines, err := s.st.machines(ctx, bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
 		{"jobs", bson.D{{"$ne", modeldb.JobManageModel}}},
 		{"container", bson.D{{"$exists", false}}}, {"upgrade", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}})
 	if err != nil {
 		return nil, err
 	}
-	said, own, err := s.st.besideMachines(machines)
+	said, own, err := s.st.besideMachines(ctx, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -283,11 +283,11 @@ func (s *Service) cleanMachines(ctx context.Context, want constraints.Value, spa
 // spread returns n of the machines, or all if there are fewer. It takes them in order from the zones in which the fewest
 // machines have units of the service, like the provisioner distributes new machines. If zones are unknown, only the
 // order matters.
-func (s *Service) spread(all []clean, n int) ([]clean, error) {
+func (s *Service) spread(ctx context.Context, all []clean, n int) ([]clean, error) {
 	if n >= len(all) {
 		return all, nil
 	}
-	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	units, err := s.st.units(ctx, bson.D{{"service", s.doc.Name}})
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (s *Service) spread(all []clean, n int) ([]clean, error) {
 	for _, u := range units {
 		on = append(on, u.doc.Machine)
 	}
-	hosts, err := s.st.machines(bson.D{{"_id", bson.D{{"$in", notNil(on)}}}})
+	hosts, err := s.st.machines(ctx, bson.D{{"_id", bson.D{{"$in", notNil(on)}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +348,7 @@ func (c clean) asRead(o *ops, demands constraints.Value, bound bool) bson.D {
 // Spaces returns the spaces that its constraints, and the bindings of the services with units on it, demand of the machine's
 // instance. The error is entity.Invalid if the model lacks one of them.
 func (m *Machine) Spaces(ctx context.Context) (entity.MachineSpaces, error) {
-	text, err := m.st.db.Constraints(modeldb.MachineKey(m.doc.ID))
+	text, err := m.st.db.Constraints(ctx, modeldb.MachineKey(m.doc.ID))
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
@@ -356,16 +356,16 @@ func (m *Machine) Spaces(ctx context.Context) (entity.MachineSpaces, error) {
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
-	units, err := m.st.units(bson.D{{"machine", m.doc.ID}})
+	units, err := m.st.units(ctx, bson.D{{"machine", m.doc.ID}})
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
 	names := mapped(units, func(u *Unit) string { return u.doc.Service })
-	services, err := m.st.db.Services(bson.D{{"_id", bson.D{{"$in", notNil(names)}}}})
+	services, err := m.st.db.Services(ctx, bson.D{{"_id", bson.D{{"$in", notNil(names)}}}})
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
-	doc, err := m.st.db.Networks()
+	doc, err := m.st.db.Networks(ctx)
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
@@ -380,7 +380,7 @@ func (m *Machine) Spaces(ctx context.Context) (entity.MachineSpaces, error) {
 // containers, and for a controller's machine those of the other controllers. The provisioner distributes them across the
 // cloud's zones.
 func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
-	containers, err := m.containers()
+	containers, err := m.containers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +388,7 @@ func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 	for _, c := range containers {
 		own = append(own, c.doc.ID)
 	}
-	mine, err := m.st.units(bson.D{{"machine", bson.D{{"$in", own}}}})
+	mine, err := m.st.units(ctx, bson.D{{"machine", bson.D{{"$in", own}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +397,7 @@ func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 		services = append(services, u.doc.Service)
 	}
 	group := []string{}
-	all, err := m.st.units(bson.D{{"service", bson.D{{"$in", notNil(services)}}}, {"machine", bson.D{{"$nin", own}}}})
+	all, err := m.st.units(ctx, bson.D{{"service", bson.D{{"$in", notNil(services)}}}, {"machine", bson.D{{"$nin", own}}}})
 	for _, u := range all {
 		if u.doc.Machine != "" {
 			group = append(group, u.doc.Machine)
@@ -405,7 +405,7 @@ func (m *Machine) DistributionGroup(ctx context.Context) ([]string, error) {
 	}
 	if err == nil && m.IsManager() {
 		var managers []modeldb.Machine
-		err = m.st.db.All(modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"_id", bson.D{{"$ne", m.doc.ID}}}}, &managers)
+		err = m.st.db.All(ctx, modeldb.MachinesC, bson.D{{"jobs", modeldb.JobManageModel}, {"_id", bson.D{{"$ne", m.doc.ID}}}}, &managers)
 		for _, other := range managers {
 			group = append(group, other.ID)
 		}

@@ -71,7 +71,7 @@ func (u *Unit) checkSeries(ctx context.Context, series string, force bool) error
 	if err != nil || force {
 		return err
 	}
-	ch, err := u.st.db.Charm(svc.doc.CharmURL)
+	ch, err := u.st.db.Charm(ctx, svc.doc.CharmURL)
 	if err == nil && !ch.Meta.Supports(series) {
 		err = unsupported(ch.Meta, series)
 	}
@@ -81,7 +81,7 @@ func (u *Unit) checkSeries(ctx context.Context, series string, force bool) error
 // lockUnits returns the names of the machine's Alive units, subordinates too, and marks them, so that their destruction leaves a
 // cleanup. It asserts that these are all until the transaction is applied.
 func (m *Machine) lockUnits(ctx context.Context, o *ops, check func(*Unit) error) (names []string, err error) {
-	units, err := m.hosted()
+	units, err := m.hosted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (u *Unit) FinishUpgradeStep(ctx context.Context, number int64, completing b
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		machine, err := u.st.db.MachineOf(u.doc)
+		machine, err := u.st.db.MachineOf(ctx, u.doc)
 		if err != nil || machine == "" {
 			return cmp.Or(err, mongo.ErrNothing)
 		}
@@ -209,7 +209,7 @@ func (m *Machine) noLongerWaits(o *ops, unit string) error {
 // cleanupUpgrade lets the upgrade of a destroyed unit's machine no longer wait for the unit, whose agent runs no hook of it.
 func (st *State) cleanupUpgrade(ctx context.Context, unit string) error {
 	return st.change(ctx, func(o *ops) error {
-		machines, err := st.machines(bson.D{{"upgrade.waiting", unit}})
+		machines, err := st.machines(ctx, bson.D{{"upgrade.waiting", unit}})
 		if err != nil || len(machines) == 0 {
 			return cmp.Or(err, mongo.ErrNothing)
 		}

@@ -161,7 +161,7 @@ func TestUpgradeAfterARepair(t *testing.T) {
 	w.finishes("web/0")
 	w.finishes("web/1")
 	w.ok(m.CompleteUpgrade(w.ctx, false))
-	w.ok(w.st.Write("machines", func(c *mgo.Collection) error {
+	w.ok(w.st.Write(t.Context(), "machines", func(c *mgo.Collection) error {
 		return c.UpdateId("0", bson.M{"$set": bson.M{"upgrade.waiting": []string{"none/1"}}})
 	}))
 	if found := w.check(true); len(found) != 1 {

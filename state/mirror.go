@@ -36,27 +36,27 @@ func (x CrossModel) WatchShared(ctx context.Context) (<-chan struct{}, error) {
 
 // Connections returns the relations with services of other models, by number.
 func (x CrossModel) Connections(ctx context.Context) ([]entity.Connection, error) {
-	return crossmodel.Connections(x.st.db, nil)
+	return crossmodel.Connections(ctx, x.st.db, nil)
 }
 
 // Consumed returns the remote services.
 func (x CrossModel) Consumed(ctx context.Context) ([]entity.Consumed, error) {
-	docs, err := x.st.db.Remotes(nil)
+	docs, err := x.st.db.Remotes(ctx, nil)
 	return mapped(docs, modeldb.Remote.Consumed), err
 }
 
 // Counterpart returns the relation that mirrors a relation of a model of this controller that consumes an offer; nil if
 // there is none.
 func (x CrossModel) Counterpart(ctx context.Context, model string, relation int) (*entity.Connection, error) {
-	return x.counterpart(modeldb.Consumer{Model: model, Relation: relation})
+	return x.counterpart(ctx, modeldb.Consumer{Model: model, Relation: relation})
 }
 
-func (x CrossModel) counterpart(of modeldb.Consumer) (*entity.Connection, error) {
+func (x CrossModel) counterpart(ctx context.Context, of modeldb.Consumer) (*entity.Connection, error) {
 	token := bson.DocElem{Name: "consumer.token", Value: of.Token}
 	if of.Token == "" {
 		token.Value = bson.D{{"$exists", false}}
 	}
-	return x.connection(bson.D{{"consumer.model", of.Model}, {"consumer.relation", of.Relation}, token})
+	return x.connection(ctx, bson.D{{"consumer.model", of.Model}, {"consumer.relation", of.Relation}, token})
 }
 
 // OfConsumer returns the relations that a model of another controller has with an offer, by its token's id: all, or those
@@ -66,16 +66,16 @@ func (x CrossModel) OfConsumer(ctx context.Context, token string, numbers ...int
 	if len(numbers) > 0 {
 		query = append(query, bson.DocElem{Name: "id", Value: bson.D{{"$in", numbers}}})
 	}
-	return crossmodel.Connections(x.st.db, query)
+	return crossmodel.Connections(ctx, x.st.db, query)
 }
 
 // Consuming returns the relation with a number if it consumes an offer; nil if there is none.
 func (x CrossModel) Consuming(ctx context.Context, relation int) (*entity.Connection, error) {
-	return x.connection(bson.D{{"id", relation}, {"consumer", bson.D{{"$exists", false}}}})
+	return x.connection(ctx, bson.D{{"id", relation}, {"consumer", bson.D{{"$exists", false}}}})
 }
 
-func (x CrossModel) connection(query bson.D) (*entity.Connection, error) {
-	all, err := crossmodel.Connections(x.st.db, query)
+func (x CrossModel) connection(ctx context.Context, query bson.D) (*entity.Connection, error) {
+	all, err := crossmodel.Connections(ctx, x.st.db, query)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -84,21 +84,21 @@ func (x CrossModel) connection(query bson.D) (*entity.Connection, error) {
 
 // Members returns the units of the model's own service that are in a relation with a service of another model.
 func (x CrossModel) Members(ctx context.Context, relation int) (entity.Members, error) {
-	return crossmodel.Members(x.st.db, relation)
+	return crossmodel.Members(ctx, x.st.db, relation)
 }
 
 // Shown returns the status of an offered service, by the offer's UUID; the error is entity.NotFound if there is no such
 // offer.
 func (x CrossModel) Shown(ctx context.Context, offer string) (entity.Status, error) {
-	o, err := x.offerOf(offer)
+	o, err := x.offerOf(ctx, offer)
 	if err != nil {
 		return entity.Status{}, err
 	}
-	return crossmodel.Shown(x.st.db, o.doc.Service)
+	return crossmodel.Shown(ctx, x.st.db, o.doc.Service)
 }
 
-func (x CrossModel) offerOf(id string) (*Offer, error) {
-	all, err := x.st.offers(bson.D{{"uuid", id}})
+func (x CrossModel) offerOf(ctx context.Context, id string) (*Offer, error) {
+	all, err := x.st.offers(ctx, bson.D{{"uuid", id}})
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +114,13 @@ func (x CrossModel) Connect(ctx context.Context, model string, c entity.Connecti
 	by := modeldb.Consumer{Model: model, Relation: c.Relation, Service: c.Near.Service, User: c.User, Token: c.Token}
 	id, taken := 0, false
 	return x.st.change(ctx, func(o *ops) error {
-		offer, missing := x.offerOf(c.Offer) // read first: its count of connects tells whether another call came between
-		if there, err := x.counterpart(by); err != nil {
+		offer, missing := x.offerOf(ctx, c.Offer) // read first: its count of connects tells whether another call came between
+		if there, err := x.counterpart(ctx, by); err != nil {
 			return err
 		} else if there != nil {
 			return mongo.ErrNothing
 		}
-		if _, err := x.st.db.AliveModel(); err != nil {
+		if _, err := x.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		if missing != nil {
@@ -191,7 +191,7 @@ func (x CrossModel) Suspend(ctx context.Context, like entity.Connection, relatio
 // Show sets the status of a remote service.
 func (x CrossModel) Show(ctx context.Context, name string, status entity.Status) error {
 	key := modeldb.RemoteKey(name)
-	was, err := x.st.db.Status(key)
+	was, err := x.st.db.Status(ctx, key)
 	if err == nil && (was.Status != status.Status || was.Message != status.Message) {
 		err = x.st.db.SetStatus(ctx, key, status)
 	}
@@ -240,7 +240,7 @@ func (m *mirroring) run(ctx context.Context) error {
 	if differs, err := m.begin(ctx); err != nil || !differs {
 		return err
 	}
-	scopes, err := m.st.db.ScopesIn(m.rel.doc.ID)
+	scopes, err := m.st.db.ScopesIn(ctx, m.rel.doc.ID)
 	if err != nil {
 		return err
 	}
@@ -254,13 +254,13 @@ func (m *mirroring) run(ctx context.Context) error {
 		return nil
 	}
 	if m.service != nil {
-		err := m.change(ctx, func(o *ops) error { return m.settingsOps(o, m.rel, m.end.Service, m.service, false) })
+		err := m.change(ctx, func(o *ops) error { return m.settingsOps(ctx, o, m.rel, m.end.Service, m.service, false) })
 		if err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.want)) {
-		if err := m.change(ctx, func(o *ops) error { return m.unitOps(o, name) }); err != nil {
+		if err := m.change(ctx, func(o *ops) error { return m.unitOps(ctx, o, name) }); err != nil {
 			return err
 		}
 	}
@@ -274,7 +274,7 @@ func (m *mirroring) begin(ctx context.Context) (differs bool, err error) {
 		differs = false
 		err := m.rel.refresh(ctx)
 		if err == nil {
-			differs, err = m.differs()
+			differs, err = m.differs(ctx)
 		}
 		m.turn = m.rel.doc.Mirrors
 		if entity.IsNotFound(err) || err == nil && (!differs || m.rel.doc.Life != entity.Alive) {
@@ -326,8 +326,8 @@ func (m *mirroring) leaving(scopes []modeldb.Scope) (leave []modeldb.Scope) {
 }
 
 // differs reports whether there is anything to change.
-func (m *mirroring) differs() (bool, error) {
-	scopes, err := m.st.db.ScopesIn(m.rel.doc.ID)
+func (m *mirroring) differs(ctx context.Context) (bool, error) {
+	scopes, err := m.st.db.ScopesIn(ctx, m.rel.doc.ID)
 	if err != nil {
 		return false, err
 	}
@@ -337,7 +337,7 @@ func (m *mirroring) differs() (bool, error) {
 	if m.lets() {
 		return true, nil
 	}
-	docs, err := m.st.db.SettingsIn(m.rel.doc.ID)
+	docs, err := m.st.db.SettingsIn(ctx, m.rel.doc.ID)
 	if err != nil {
 		return false, err
 	}
@@ -369,16 +369,16 @@ func (m *mirroring) scopeID(unit string) string {
 }
 
 // unitOps puts a unit of another model into the relation, with its settings, or changes those.
-func (m *mirroring) unitOps(o *ops, name string) error {
+func (m *mirroring) unitOps(ctx context.Context, o *ops, name string) error {
 	id := m.scopeID(name)
-	n, err := m.st.db.Count(modeldb.ScopesC, bson.D{{"_id", id}})
+	n, err := m.st.db.Count(ctx, modeldb.ScopesC, bson.D{{"_id", id}})
 	if err != nil {
 		return err
 	}
 	if n == 0 && (m.rel.doc.Life != entity.Alive || m.rel.doc.Suspended) {
 		return mongo.ErrNothing
 	}
-	if err := m.settingsOps(o, m.rel, name, m.want[name], n == 0); err != nil || n > 0 {
+	if err := m.settingsOps(ctx, o, m.rel, name, m.want[name], n == 0); err != nil || n > 0 {
 		return err
 	}
 	o.Assert(modeldb.RelationsC, m.rel.doc.Key, bson.D{{"suspended", bson.D{{"$ne", true}}}})
@@ -389,9 +389,9 @@ func (m *mirroring) unitOps(o *ops, name string) error {
 
 // settingsOps makes the settings of a unit or service of another model like the given ones; new ones are written even if
 // there are none.
-func (x CrossModel) settingsOps(o *ops, r *Relation, of string, settings map[string]string, enters bool) error {
+func (x CrossModel) settingsOps(ctx context.Context, o *ops, r *Relation, of string, settings map[string]string, enters bool) error {
 	key, changes := modeldb.RelationSettingsKey(r.doc.ID, of), map[string]any{}
-	was, err := x.st.db.Settings(key)
+	was, err := x.st.db.Settings(ctx, key)
 	absent := entity.IsNotFound(err)
 	if err != nil && !absent {
 		return err
@@ -406,7 +406,7 @@ func (x CrossModel) settingsOps(o *ops, r *Relation, of string, settings map[str
 		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Relation: &r.doc.ID, Settings: map[string]any{}})
 		return nil
 	}
-	changed, err := x.st.db.PutSettings(o.Ops, modeldb.Settings{ID: key, Relation: &r.doc.ID}, changes)
+	changed, err := x.st.db.PutSettings(ctx, o.Ops, modeldb.Settings{ID: key, Relation: &r.doc.ID}, changes)
 	if err != nil {
 		return fmt.Errorf("cannot mirror the settings of %q in relation %q: %w", of, r.doc.Key, err)
 	}
@@ -418,7 +418,7 @@ func (x CrossModel) settingsOps(o *ops, r *Relation, of string, settings map[str
 
 // Release lets a Dying relation with an offer of another controller go, whose counterpart there has ended.
 func (x CrossModel) Release(ctx context.Context, relation int) error {
-	scopes, err := x.st.db.ScopesIn(relation)
+	scopes, err := x.st.db.ScopesIn(ctx, relation)
 	if err != nil {
 		return err
 	}
@@ -442,7 +442,7 @@ func (st *State) leaveRemoteOps(ctx context.Context, o *ops, s modeldb.Scope, by
 	} else if err != nil {
 		return err
 	}
-	if n, err := st.db.Count(modeldb.ScopesC, bson.D{{"_id", s.ID}}); err != nil || n == 0 {
+	if n, err := st.db.Count(ctx, modeldb.ScopesC, bson.D{{"_id", s.ID}}); err != nil || n == 0 {
 		return cmp.Or(err, mongo.ErrNothing)
 	}
 	return o.leaveOps(ctx, st, remoteScope{r}, s.ID, by)

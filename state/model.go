@@ -29,7 +29,7 @@ func (s Settings) Networks() networks.Networks { return networks.Of(s.st.db) }
 
 // Life returns the model's current life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
-	doc, err := st.db.Model()
+	doc, err := st.db.Model(ctx)
 	return doc.Life, err
 }
 
@@ -44,7 +44,7 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.db.Name)
 	}
 	// A removed model is an error.
-	if _, err := st.db.Model(); err != nil {
+	if _, err := st.db.Model(ctx); err != nil {
 		return err
 	}
 	d := st.begin(how).alone()
@@ -53,7 +53,7 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	var late []string // may be destroyed although it should be released
 	err := st.move(ctx, m, lifecycle.ToDestroy, lifecycle.User, d, func(o *ops) (_ bool, err error) {
 		if how.Storage || how.Release {
-			late, err = m.releaseOps(o, d)
+			late, err = m.releaseOps(ctx, o, d)
 			return true, err
 		}
 		n, err := st.Provisioning().PersistentStorage(ctx)
@@ -71,7 +71,7 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 
 // releaseOps changes whether the storage of a model that is not Alive is destroyed or released. It returns the ids of
 // storage that changes from destroyed to released.
-func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err error) {
+func (m *modelEntity) releaseOps(ctx context.Context, o *ops, d destruction) (late []string, err error) {
 	switch {
 	case m.doc.Life == entity.Alive: // turning sets it for an Alive one
 		return nil, nil
@@ -81,7 +81,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 	case d.storage || m.doc.Released:
 		return nil, nil
 	}
-	dead, err := m.st.storages(bson.D{{"life", entity.Dead}, {"filesystem", bson.D{{"$exists", true}}}})
+	dead, err := m.st.storages(ctx, bson.D{{"life", entity.Dead}, {"filesystem", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 			late = append(late, s.doc.ID)
 		}
 	}
-	left, err := m.st.db.Leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}, {"release", bson.D{{"$ne", true}}}})
+	left, err := m.st.db.Leftovers(ctx, bson.D{{"filesystem", bson.D{{"$exists", true}}}, {"release", bson.D{{"$ne", true}}}})
 	for _, l := range left {
 		_, id := lifecycle.ParseKey(l.Of)
 		late = append(late, id)
@@ -102,7 +102,7 @@ func (m *modelEntity) releaseOps(o *ops, d destruction) (late []string, err erro
 
 // EnsureDead sets a Dying model Dead. The error is entity.InUse while it is not empty.
 func (st *State) EnsureDead(ctx context.Context) error {
-	if _, err := st.db.Model(); err != nil {
+	if _, err := st.db.Model(ctx); err != nil {
 		return err
 	}
 	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDead, lifecycle.Controller, destruction{now: st.db.Now()})
@@ -122,8 +122,8 @@ func (m *modelEntity) docID() string         { return modeldb.ModelC }
 func (m *modelEntity) tag() entity.Tag       { return entity.ModelTag(m.st.db.UUID) }
 func (m *modelEntity) life() *modeldb.Living { return &m.doc.Living }
 
-func (m *modelEntity) refresh(context.Context) (err error) {
-	m.doc, err = m.st.db.Model()
+func (m *modelEntity) refresh(ctx context.Context) (err error) {
+	m.doc, err = m.st.db.Model(ctx)
 	return err
 }
 
@@ -135,11 +135,11 @@ func (m *modelEntity) turning(_ context.Context, _ *ops, t turn) (update bson.D,
 }
 
 // refusal returns the error that says what blocks the removal of a model.
-func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
+func (m *modelEntity) refusal(ctx context.Context, _ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name == "" {
 		return entity.Errorf(entity.Invalid, "model %q is not dying", m.doc.Name)
 	}
-	holders, err := m.st.holders(m)
+	holders, err := m.st.holders(ctx, m)
 	if err != nil {
 		return err
 	}

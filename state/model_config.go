@@ -43,7 +43,7 @@ func (st *State) Settings() Settings { return Settings{st} }
 
 // Config returns all settings of the model, with the source of each value.
 func (s Settings) Config(ctx context.Context) (modelconfig.Config, error) {
-	doc, err := s.st.db.Model()
+	doc, err := s.st.db.Model(ctx)
 	return doc.Settings(), err
 }
 
@@ -53,7 +53,7 @@ func (s Settings) Sequences(ctx context.Context) (map[string]int, error) {
 		Name    string `bson:"_id"`
 		Counter int    `bson:"counter"`
 	}
-	err := s.st.db.All(modeldb.SequenceC, nil, &docs)
+	err := s.st.db.All(ctx, modeldb.SequenceC, nil, &docs)
 	next := map[string]int{}
 	for _, d := range docs {
 		next[d.Name] = d.Counter
@@ -78,7 +78,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 	}
 	token := uuid.NewString()
 	err = s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.db.Model()
+		doc, err := s.st.db.Model(ctx)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func checkFixed(s modelconfig.Setting, was string, set map[string]string, reset 
 // changes.
 func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]sshkey.Key, error)) error {
 	return s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.db.Model()
+		doc, err := s.st.db.Model(ctx)
 		if err != nil {
 			return err
 		}
@@ -202,14 +202,14 @@ func (s Settings) EditSSHKeys(ctx context.Context, edit func([]sshkey.Key) ([]ss
 // Binaries returns the binaries that the model's agents should run; none if they run what the controller had when they
 // were started.
 func (s Settings) Binaries(ctx context.Context) (entity.Binaries, error) {
-	doc, err := s.st.db.Model()
+	doc, err := s.st.db.Model(ctx)
 	return doc.AgentBinaries(), err
 }
 
 // SetBinaries changes the binaries that the model's agents should run. The error is entity.Invalid for a downgrade.
 func (s Settings) SetBinaries(ctx context.Context, to entity.Binaries) error {
 	err := s.st.change(ctx, func(o *ops) error {
-		doc, err := s.st.db.Model()
+		doc, err := s.st.db.Model(ctx)
 		if err != nil {
 			return err
 		}

@@ -100,9 +100,9 @@ func (w *world) checkStore(store *mongo.Store) {
 		}
 	}
 	got := map[string][]string{}
-	got["databases"], err = store.Databases()
+	got["databases"], err = store.Databases(w.ctx)
 	w.ok(err)
-	all, err := take(store)
+	all, err := take(w.ctx, store)
 	w.ok(err)
 	got["names"] = w.values(all, "modelnames", "name")
 	got["archives"] = w.values(all, "blobs", "_id")
@@ -188,7 +188,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.checkResumed()
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
 	w.checkStore(store)
-	all, err := take(store)
+	all, err := take(t.Context(), store)
 	w.ok(err)
 	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users,
 		[]string{two.UUID()}) ||
@@ -375,7 +375,7 @@ func TestModelIsRemovedWhileItIsOpened(t *testing.T) {
 	w.checkResumed()
 	close(release)
 	w.refused(<-opened, entity.NotFound, "not found")
-	names, err := store.Databases()
+	names, err := store.Databases(t.Context())
 	w.ok(err)
 	if slices.Contains(names, uuid) {
 		t.Error("the database of the model is left")

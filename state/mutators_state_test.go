@@ -170,7 +170,7 @@ func emptied(s *scene) {
 // broken damages a field of a document.
 func broken(db func(*scene) *mongo.Database, collection, id, field string, value any) func(*scene) {
 	return func(s *scene) {
-		s.ok(db(s).With(collection, func(c *mgo.Collection) error {
+		s.ok(db(s).With(s.Context(), collection, func(c *mgo.Collection) error {
 			_, err := c.UpsertId(id, bson.D{{"$set", bson.D{{field, value}}}})
 			return err
 		}))

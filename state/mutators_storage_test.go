@@ -72,7 +72,7 @@ func importing(store, pool string) func(*scene) imported {
 // recorded, and only by that does EndImport remove the record.
 func begunImport(s *scene) (i imported) {
 	i = importing("data", "dummy")(s)
-	s.ok(s.st.Write("imports", func(c *mgo.Collection) error {
+	s.ok(s.st.Write(s.Context(), "imports", func(c *mgo.Collection) error {
 		var doc struct {
 			Storage string `bson:"storage"`
 		}

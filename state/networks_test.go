@@ -107,7 +107,7 @@ func TestSpacesAreOfTheCloudsSubnets(t *testing.T) {
 		many = append(many, fmt.Sprintf("10.%d.%d.0/24", i/256, i%256))
 	}
 	s.refused(reloads(many...)(s), entity.Invalid, "subnets of a model: 2001 subnets, the limit is 2000")
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 func TestSpaceInConstraints(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSpaceInConstraints(t *testing.T) {
 	if got := of(); got != "mem=2048M spaces=^dbx; " {
 		t.Errorf("the constraints are %q once the space is removed", got)
 	}
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 func binds(service, space string, more ...string) func(*scene) error {
@@ -194,7 +194,7 @@ func TestBindings(t *testing.T) {
 		Bindings: map[string]string{"db": "nowhere"}})
 	s.refused(err, entity.NotFound, `space "nowhere" not found`)
 	cleansUp(s)
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 // A unit whose service is bound to a space while it enters a relation publishes its address there.
@@ -214,7 +214,7 @@ func TestUnitsEnterWhileTheirServiceIsBound(t *testing.T) {
 	if got := settings["private-address"]; got != "10.1.0.7" {
 		t.Errorf("the unit publishes %s, want the address in the space to which it is bound", got)
 	}
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 func TestUnitsUseTheAddressesOfTheirSpaces(t *testing.T) {
@@ -290,7 +290,7 @@ func TestUnitsUseTheAddressesOfTheirSpaces(t *testing.T) {
 	if told() != preferred+" "+preferred || s.info("mysql/0").Bound != nil {
 		t.Errorf("the unit publishes %s", told())
 	}
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 func TestUnitsArePlacedWhereTheirSpacesAre(t *testing.T) {
@@ -311,7 +311,7 @@ func TestUnitsArePlacedWhereTheirSpacesAre(t *testing.T) {
 	}
 	_, err = svc.AddUnits(s.ctx, 1, []string{ids[0]})
 	s.refused(err, entity.Invalid, fmt.Sprintf(`cannot assign unit of "bound" to machine %s: it has no address in space "db"`, ids[0]))
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 // spacesOf returns what is demanded of a machine's instance, as "db -dmz".
@@ -396,7 +396,7 @@ func TestUnitsGetMachinesInTheSpacesOfTheirConstraints(t *testing.T) {
 	s.refused(err, entity.NotFound, `space "nowhere" not found`)
 	_, err = s.st.AddService(s.ctx, state.AddServiceParams{Name: "lost", CharmURL: svc.CharmURL(), Constraints: missing})
 	s.refused(err, entity.NotFound, `space "nowhere" not found`)
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 // Endpoints, also those that only the new charm has, are bound with an upgrade; a refused one changes nothing.
@@ -442,7 +442,7 @@ func TestEndpointsAreBoundWithAnUpgrade(t *testing.T) {
 	s.ok(upgrade(url, map[string]string{"": "alpha"}, false))
 	s.isBound("mysql", map[string]string{"": "alpha", "admin": "alpha", "fresh": "alpha", "server": "alpha"})
 	cleansUp(s)
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 // info returns what the agent of a unit knows of it.

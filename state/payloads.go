@@ -17,12 +17,12 @@ import (
 
 // Payloads returns what the unit's charm says that it runs, by class. CommitHook changes it.
 func (u *Unit) Payloads(ctx context.Context) ([]entity.Payload, error) {
-	doc, _, err := u.payloads()
+	doc, _, err := u.payloads(ctx)
 	return doc.Payloads, err
 }
 
-func (u *Unit) payloads() (doc modeldb.Payloads, there bool, err error) {
-	err = u.st.db.Get(modeldb.PayloadsC, modeldb.UnitKey(u.doc.Name), &doc, "payloads of "+u.doc.Name)
+func (u *Unit) payloads(ctx context.Context) (doc modeldb.Payloads, there bool, err error) {
+	err = u.st.db.Get(ctx, modeldb.PayloadsC, modeldb.UnitKey(u.doc.Name), &doc, "payloads of "+u.doc.Name)
 	if entity.IsNotFound(err) {
 		return modeldb.Payloads{Payloads: []entity.Payload{}}, false, nil
 	}
@@ -30,11 +30,11 @@ func (u *Unit) payloads() (doc modeldb.Payloads, there bool, err error) {
 }
 
 // payloadOps adds the operations that change the unit's payloads. The caller asserts that the unit exists.
-func (u *Unit) payloadOps(o *ops, set []entity.Payload, drop []string) error {
+func (u *Unit) payloadOps(ctx context.Context, o *ops, set []entity.Payload, drop []string) error {
 	if len(set)+len(drop) == 0 {
 		return nil
 	}
-	doc, there, err := u.payloads()
+	doc, there, err := u.payloads(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,18 +71,18 @@ func (u *Unit) payloadOps(o *ops, set []entity.Payload, drop []string) error {
 func (c Charms) Payloads(ctx context.Context) ([]entity.UnitPayload, error) {
 	st := c.st
 	var docs []modeldb.Payloads
-	if err := st.db.All(modeldb.PayloadsC, bson.D{}, &docs); err != nil {
+	if err := st.db.All(ctx, modeldb.PayloadsC, bson.D{}, &docs); err != nil {
 		return nil, fmt.Errorf("cannot list payloads: %w", err)
 	}
 	all := []entity.UnitPayload{}
 	for _, doc := range docs {
-		unit, err := st.db.Unit(strings.TrimPrefix(doc.ID, modeldb.UnitKey("")))
+		unit, err := st.db.Unit(ctx, strings.TrimPrefix(doc.ID, modeldb.UnitKey("")))
 		if entity.IsNotFound(err) { // removed with its payloads in the meantime
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		machine, err := st.db.MachineOf(unit)
+		machine, err := st.db.MachineOf(ctx, unit)
 		if entity.IsNotFound(err) {
 			continue
 		} else if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // OpenedPorts returns the open ports of all units on the unit's machine, by unit.
 func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.EndpointPorts, error) {
-	return ports.Opened(u.st.db, u.doc)
+	return ports.Opened(ctx, u.st.db, u.doc)
 }
 
 // ExposedEndpoints returns who can reach the open ports of the service's units, in normal form; nil if it is not exposed.
@@ -19,7 +19,7 @@ func (s *Service) ExposedEndpoints() entity.ExposedEndpoints { return s.doc.Expo
 
 // Expose exposes endpoints: see ports.Expose.
 func (s *Service) Expose(ctx context.Context, endpoints entity.ExposedEndpoints) error {
-	return s.changeExposed(ctx, func(o *ops) error { return ports.Expose(s.st.db, o.Ops, s.doc, endpoints) })
+	return s.changeExposed(ctx, func(o *ops) error { return ports.Expose(ctx, s.st.db, o.Ops, s.doc, endpoints) })
 }
 
 // Unexpose reverts Expose for some endpoints, or for all if there are none.
@@ -47,11 +47,11 @@ func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error
 
 // Exposure returns which ports should be reachable from outside: see ports.Exposure.
 func (p Provisioning) Exposure(ctx context.Context) (entity.Exposure, error) {
-	return ports.Exposure(p.st.db)
+	return ports.Exposure(ctx, p.st.db)
 }
 
 // Exposure returns which of the open ports of the machine's units should be reachable from outside: see
 // ports.HostExposure.
 func (m *Machine) Exposure(ctx context.Context) (entity.HostExposure, error) {
-	return ports.HostExposure(m.st.db, m.doc)
+	return ports.HostExposure(ctx, m.st.db, m.doc)
 }

@@ -269,7 +269,7 @@ func TestUnitsArePlacedWhileTheirServiceIsBound(t *testing.T) {
 			}
 			s.st.Before(func() { s.ok(test.first(s)) })
 			s.refused(test.second(s), entity.Invalid, test.want)
-			s.checkIntact()
+			s.checkIntact(t.Context())
 		})
 	}
 }

@@ -47,7 +47,7 @@ func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
 
 // RelationByID reads a relation by its number; the error is entity.NotFound if there is none.
 func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
-	doc, err := st.db.RelationByID(id)
+	doc, err := st.db.RelationByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,11 @@ func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 }
 
 // hadRelation reports whether a relation has ever had this number.
-func (st *State) hadRelation(id int) (bool, error) {
+func (st *State) hadRelation(ctx context.Context, id int) (bool, error) {
 	var next struct {
 		Counter int `bson:"counter"`
 	}
-	err := st.db.Get(modeldb.SequenceC, modeldb.RelationSequence, &next, "sequence of relations")
+	err := st.db.Get(ctx, modeldb.SequenceC, modeldb.RelationSequence, &next, "sequence of relations")
 	if entity.IsNotFound(err) {
 		err = nil
 	}
@@ -67,8 +67,8 @@ func (st *State) hadRelation(id int) (bool, error) {
 }
 
 // relation reads a relation by its key.
-func (st *State) relation(key string) (*Relation, error) {
-	doc, err := st.db.Relation(key)
+func (st *State) relation(ctx context.Context, key string) (*Relation, error) {
+	doc, err := st.db.Relation(ctx, key)
 	return &Relation{st: st, doc: doc}, err
 }
 
@@ -79,9 +79,9 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	if err != nil {
 		return nil, err
 	}
-	found, err := st.existing(candidates)
+	found, err := st.existing(ctx, candidates)
 	if err == nil && len(found) == 0 {
-		found, err = st.existing(others)
+		found, err = st.existing(ctx, others)
 	}
 	if err != nil {
 		return nil, err
@@ -102,9 +102,9 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 }
 
 // existing reads the existing relations between pairs of endpoints.
-func (st *State) existing(pairs [][]modeldb.Endpoint) (found []*Relation, err error) {
+func (st *State) existing(ctx context.Context, pairs [][]modeldb.Endpoint) (found []*Relation, err error) {
 	for _, ends := range pairs {
-		r, err := st.relation(modeldb.NewRelation(0, ends...).Key)
+		r, err := st.relation(ctx, modeldb.NewRelation(0, ends...).Key)
 		if entity.IsNotFound(err) {
 			continue
 		}
@@ -145,10 +145,10 @@ func (c CrossModel) AddRelationVia(ctx context.Context, via []string, names ...s
 	}
 	doc.Via = via
 	err = st.change(ctx, func(o *ops) error {
-		if _, err := st.db.AliveModel(); err != nil {
+		if _, err := st.db.AliveModel(ctx); err != nil {
 			return err
 		}
-		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
+		if there, err := st.relation(ctx, doc.Key); err == nil && there.doc.Life != entity.Alive {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
 				"To wait until it is removed: juju destroy-relation %s --wait; to see what blocks it: juju explain %[1]s",
 				strings.Join(names, " "))
@@ -162,7 +162,7 @@ func (c CrossModel) AddRelationVia(ctx context.Context, via []string, names ...s
 			return err
 		}
 		if doc.IsContainer() {
-			if err := st.forgetOrphans(o, doc); err != nil {
+			if err := st.forgetOrphans(ctx, o, doc); err != nil {
 				return err
 			}
 		}
@@ -175,12 +175,12 @@ func (c CrossModel) AddRelationVia(ctx context.Context, via []string, names ...s
 		}
 		doc.ID = id
 		st.addRelationOps(o, doc)
-		return st.keepOps(o, doc)
+		return st.keepOps(ctx, o, doc)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)
 	}
-	return st.relation(doc.Key)
+	return st.relation(ctx, doc.Key)
 }
 
 // checkVia rejects subnets that connections in a relation can't be said to come from.
@@ -213,7 +213,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if svc.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", e.Service)
 		}
-		ch, err := st.db.Charm(svc.doc.CharmURL)
+		ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
 		if err != nil {
 			return err
 		}
@@ -252,26 +252,26 @@ func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {
 }
 
 // relationsOf reads all relations of a service, by number.
-func (st *State) relationsOf(service string) ([]*Relation, error) {
-	docs, err := st.db.RelationsOf(service)
+func (st *State) relationsOf(ctx context.Context, service string) ([]*Relation, error) {
+	docs, err := st.db.RelationsOf(ctx, service)
 	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
 }
 
 // relationsBy reads the relations that refer to a target, by number.
-func (st *State) relationsBy(ref lifecycle.Ref, name string) ([]*Relation, error) {
-	docs, err := st.db.RelationsBy(ref, name)
+func (st *State) relationsBy(ctx context.Context, ref lifecycle.Ref, name string) ([]*Relation, error) {
+	docs, err := st.db.RelationsBy(ctx, ref, name)
 	return mapped(docs, func(d modeldb.Relation) *Relation { return &Relation{st: st, doc: d} }), err
 }
 
 // hasContainerRelation reports whether two services have an Alive relation of container scope.
-func (st *State) hasContainerRelation(service, other string) (bool, error) {
-	relations, err := st.containerRelations(service, other)
+func (st *State) hasContainerRelation(ctx context.Context, service, other string) (bool, error) {
+	relations, err := st.containerRelations(ctx, service, other)
 	return len(relations) > 0, err
 }
 
 // containerRelations reads the Alive relations of container scope between two services.
-func (st *State) containerRelations(service, other string) ([]*Relation, error) {
-	relations, err := st.relationsOf(service)
+func (st *State) containerRelations(ctx context.Context, service, other string) ([]*Relation, error) {
+	relations, err := st.relationsOf(ctx, service)
 	return slices.DeleteFunc(relations, func(r *Relation) bool {
 		return r.doc.Life != entity.Alive || !r.doc.IsContainer() || r.doc.Counterpart(service).Service != other
 	}), err
@@ -315,8 +315,8 @@ func (r *Relation) targets(ref lifecycle.Ref) []string {
 }
 
 // refresh returns entity.NotFound if another relation has taken the key.
-func (r *Relation) refresh(context.Context) error {
-	now, err := r.st.relation(r.doc.Key)
+func (r *Relation) refresh(ctx context.Context) error {
+	now, err := r.st.relation(ctx, r.doc.Key)
 	if err == nil && now.doc.ID != r.doc.ID {
 		return entity.Errorf(entity.NotFound, "relation %d not found", r.doc.ID)
 	}
@@ -332,11 +332,11 @@ func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 // the settings of a removed relation, because their number is unbounded. A relation of container scope may leave
 // subordinates without another one: their agents destroy them, and a cleanup does so for disconnected agents, even if no
 // unit is in scope.
-func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
+func (r *Relation) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
 		o.Cleanup(modeldb.CleanupSettings, modeldb.RelationKey(r.doc.ID))
 		if r.isPeer() {
-			err = r.addPeersLater(o)
+			err = r.addPeersLater(ctx, o)
 		}
 	} else {
 		for _, e := range r.doc.Endpoints {

@@ -84,14 +84,14 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.End
 func (st *State) endpointsIn(ctx context.Context, service string) ([]modeldb.Endpoint, error) {
 	svc, err := st.Service(ctx, service)
 	if entity.IsNotFound(err) {
-		if remote, rerr := st.db.Remote(service); !entity.IsNotFound(rerr) {
+		if remote, rerr := st.db.Remote(ctx, service); !entity.IsNotFound(rerr) {
 			return remote.Endpoints, rerr
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	ch, err := st.db.Charm(svc.doc.CharmURL)
+	ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}

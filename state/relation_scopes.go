@@ -48,8 +48,8 @@ func (ru *relationUnit) scopeID() string {
 	return modeldb.ScopePrefix(ru.rel.doc.ID, ru.container()) + ru.end.Role + "#" + ru.unit.doc.Name
 }
 
-func (ru *relationUnit) inScope() (bool, error) {
-	n, err := ru.st.db.Count(modeldb.ScopesC, bson.D{{"_id", ru.scopeID()}})
+func (ru *relationUnit) inScope(ctx context.Context) (bool, error) {
+	n, err := ru.st.db.Count(ctx, modeldb.ScopesC, bson.D{{"_id", ru.scopeID()}})
 	return n > 0, err
 }
 
@@ -65,7 +65,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		} else if err != nil {
 			return err
 		}
-		if in, err := ru.inScope(); err != nil {
+		if in, err := ru.inScope(ctx); err != nil {
 			return err
 		} else if in {
 			return mongo.ErrNothing
@@ -73,7 +73,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive || ru.rel.doc.Suspended {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		}
-		fits, beside, err := ru.fits()
+		fits, beside, err := ru.fits(ctx)
 		if err != nil {
 			return err
 		} else if !fits {
@@ -106,11 +106,11 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		return err
 	}
 	first := map[string]any{}
-	service, err := ru.st.db.Service(ru.unit.doc.Service)
+	service, err := ru.st.db.Service(ctx, ru.unit.doc.Service)
 	if err != nil {
 		return err
 	}
-	at, err := ru.st.addressing(service)
+	at, err := ru.st.addressing(ctx, service)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		for key, value := range addressSettings(address) {
 			first[key] = value
 		}
-		model, err := ru.st.db.Model()
+		model, err := ru.st.db.Model(ctx)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 		}
 	}
 	key := modeldb.RelationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
-	old, err := ru.st.db.Settings(key)
+	old, err := ru.st.db.Settings(ctx, key)
 	if entity.IsNotFound(err) {
 		id := ru.rel.doc.ID
 		o.Insert(modeldb.SettingsC, key, modeldb.Settings{ID: key, Relation: &id, Container: ru.container(), Settings: modeldb.EscapeKeys(first)})
@@ -163,7 +163,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if !svc.doc.Subordinate {
 		return nil // neither end is a subordinate's
 	}
-	there, err := ru.st.units(bson.D{{"principal", ru.unit.doc.Name}, {"service", service}})
+	there, err := ru.st.units(ctx, bson.D{{"principal", ru.unit.doc.Name}, {"service", service}})
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if svc.doc.Life != entity.Alive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	}
-	model, err := ru.st.db.AliveModel()
+	model, err := ru.st.db.AliveModel(ctx)
 	if entity.KindOf(err) == entity.NotAlive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // everything in the model is being destroyed
 	} else if err != nil {
@@ -191,7 +191,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 		}
 	}
 	// The count asserts that no subordinate is added meanwhile.
-	holders, err := ru.st.db.CountsOf(modeldb.UnitKey(ru.unit.doc.Name))
+	holders, err := ru.st.db.CountsOf(ctx, modeldb.UnitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		} else if err != nil {
 			return err
 		}
-		if in, err := ru.inScope(); err != nil {
+		if in, err := ru.inScope(ctx); err != nil {
 			return err
 		} else if !in {
 			return mongo.ErrNothing
@@ -266,7 +266,7 @@ func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
 // Relations returns the relations that concern the unit's agent, by number: the Alive relations of its service that are not
 // suspended, and the others that the unit is in.
 func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
-	relations, err := u.st.relationsOf(u.doc.Service)
+	relations, err := u.st.relationsOf(ctx, u.doc.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 			return nil, err
 		}
 		ru := &relationUnit{u.st, r, u, end}
-		in, err := ru.inScope()
+		in, err := ru.inScope(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -286,7 +286,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 				continue
 			}
 			// A unit must leave a relation that it is in, even if it no longer fits.
-			if fits, _, err := ru.fits(); err != nil {
+			if fits, _, err := ru.fits(ctx); err != nil {
 				return nil, err
 			} else if !fits {
 				continue
@@ -308,7 +308,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 // fits reports whether the unit can participate in the relation. In container scope, a subordinate can do so only with
 // its principal's service, or with another subordinate of the principal. A transaction that depends on the result must
 // assert that beside exists, unless it is "".
-func (ru *relationUnit) fits() (fits bool, beside string, err error) {
+func (ru *relationUnit) fits(ctx context.Context) (fits bool, beside string, err error) {
 	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal == "" {
 		return true, "", nil
 	}
@@ -316,7 +316,7 @@ func (ru *relationUnit) fits() (fits bool, beside string, err error) {
 	if other == entity.UnitService(ru.unit.doc.Principal) {
 		return true, "", nil
 	}
-	units, err := ru.st.units(bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
+	units, err := ru.st.units(ctx, bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
 	if err != nil || len(units) == 0 {
 		return false, "", err
 	}
@@ -332,13 +332,13 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 		return nil, err
 	}
 	if entity.IsValidService(of) {
-		return ru.serviceSettings(of)
+		return ru.serviceSettings(ctx, of)
 	}
 	service := entity.UnitService(of)
 	if service != ru.rel.doc.Counterpart(u.doc.Service).Service && of != u.doc.Name {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
-	doc, err := u.st.db.Settings(modeldb.RelationSettingsKey(relation, of))
+	doc, err := u.st.db.Settings(ctx, modeldb.RelationSettingsKey(relation, of))
 	if entity.IsNotFound(err) {
 		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
 	} else if err != nil {
@@ -351,9 +351,9 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 }
 
 // serviceSettings returns the settings that leaders of a service have set in the relation.
-func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
+func (ru *relationUnit) serviceSettings(ctx context.Context, of string) (map[string]string, error) {
 	if of != ru.rel.doc.Counterpart(ru.unit.doc.Service).Service {
-		leader, _, err := ru.st.db.Leader(of)
+		leader, _, err := ru.st.db.Leader(ctx, of)
 		if err != nil {
 			return nil, err
 		}
@@ -361,7 +361,7 @@ func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 			return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 		}
 	}
-	doc, err := ru.st.db.Settings(modeldb.RelationSettingsKey(ru.rel.doc.ID, of))
+	doc, err := ru.st.db.Settings(ctx, modeldb.RelationSettingsKey(ru.rel.doc.ID, of))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
@@ -370,5 +370,5 @@ func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
 
 // RelationData returns what is set in each relation of the unit's service: see modelstatus.RelationData.
 func (u *Unit) RelationData(ctx context.Context) ([]entity.RelationData, error) {
-	return modelstatus.RelationData(u.st.db, u.doc)
+	return modelstatus.RelationData(ctx, u.st.db, u.doc)
 }

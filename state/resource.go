@@ -23,18 +23,18 @@ type PendingResources = resources.Pending
 
 // Refers reports whether the model uses the file with this SHA-256, or has a cleanup that will release it.
 func (st *State) Refers(ctx context.Context, sum string) (bool, error) {
-	return resources.Refers(st.db, sum)
+	return resources.Refers(ctx, st.db, sum)
 }
 
 // Resources returns the resources that the service's charm declares, sorted by name, with their
 // files, and which files the units have.
 func (s *Service) Resources(ctx context.Context) (entity.ResourcesOf, error) {
-	return resources.OfService(s.st.db, s.doc)
+	return resources.OfService(ctx, s.st.db, s.doc)
 }
 
 // MissingResources returns the names of files that the service's charm declares but no one has uploaded, sorted.
 func (s *Service) MissingResources(ctx context.Context) (names []string, err error) {
-	all, err := resources.Declared(s.st.db, s.doc)
+	all, err := resources.Declared(ctx, s.st.db, s.doc)
 	for _, r := range all {
 		if r.File == nil && r.Type == "file" {
 			names = append(names, r.Name)
@@ -46,14 +46,14 @@ func (s *Service) MissingResources(ctx context.Context) (names []string, err err
 // Resource returns a resource that the service's charm declares; the error is entity.Invalid if it
 // declares none of this name.
 func (s *Service) Resource(ctx context.Context, name string) (r entity.Resource, err error) {
-	ch, err := s.st.db.Charm(s.doc.CharmURL)
+	ch, err := s.st.db.Charm(ctx, s.doc.CharmURL)
 	if err == nil {
 		err = resources.Check(ch.Meta, name)
 	}
 	if err != nil {
 		return r, err
 	}
-	return resources.One(s.st.db, s.doc.Name, ch.Meta.Resources[name])
+	return resources.One(ctx, s.st.db, s.doc.Name, ch.Meta.Resources[name])
 }
 
 // Resource returns a resource that the unit's charm declares; the error is entity.NotFound if it
@@ -67,7 +67,7 @@ func (u *Unit) Resource(ctx context.Context, name string) (r entity.Resource, er
 	if !ok {
 		return r, entity.Errorf(entity.NotFound, "charm %q has no resource %q", ch.Meta.Name, name)
 	}
-	return resources.One(u.st.db, u.doc.Service, declared)
+	return resources.One(ctx, u.st.db, u.doc.Service, declared)
 }
 
 // charm returns the charm that the unit runs or will run.
@@ -80,7 +80,7 @@ func (u *Unit) charm(ctx context.Context) (*charm.Charm, error) {
 		}
 		url = s.doc.CharmURL
 	}
-	return u.st.db.Charm(url)
+	return u.st.db.Charm(ctx, url)
 }
 
 // SetFetched records that the unit has fetched the file of a resource.
@@ -89,7 +89,7 @@ func (u *Unit) SetFetched(ctx context.Context, name string, file entity.Resource
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		return resources.SetFetched(u.st.db, o.Ops, u.doc.Name, name, file)
+		return resources.SetFetched(ctx, u.st.db, o.Ops, u.doc.Name, name, file)
 	})
 }
 
@@ -103,11 +103,11 @@ func (s *Service) SetResources(ctx context.Context, ids map[string]string) error
 		if s.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", s.doc.Name)
 		}
-		ch, err := s.st.db.Charm(s.doc.CharmURL)
+		ch, err := s.st.db.Charm(ctx, s.doc.CharmURL)
 		if err != nil {
 			return err
 		}
-		version, err := resources.Give(s.st.db, o.Ops, s.doc, ch.Meta, ids)
+		version, err := resources.Give(ctx, s.st.db, o.Ops, s.doc, ch.Meta, ids)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (w *world) content(unit, name string) string {
 		return ""
 	}
 	w.ok(w.unit(unit).SetFetched(w.ctx, name, *r.File))
-	file, err := w.st.Resources().Open(*r.File)
+	file, err := w.st.Resources().Open(w.ctx, *r.File)
 	w.ok(err)
 	defer file.Close()
 	text, err := io.ReadAll(file)

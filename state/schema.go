@@ -73,7 +73,7 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 		Arg  string `bson:"arg"`
 	}
 	var docs []cleanup
-	if err := db.All("cleanups", nil, &docs); err != nil {
+	if err := db.All(ctx, "cleanups", nil, &docs); err != nil {
 		return err
 	}
 	for _, doc := range docs {
@@ -83,7 +83,7 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 		}
 		err := db.Change(ctx, func(o *mongo.Ops) error {
 			var now cleanup
-			if err := db.Get("cleanups", doc.ID, &now, "cleanup"); entity.IsNotFound(err) || err == nil && now.Kind != doc.Kind {
+			if err := db.Get(ctx, "cleanups", doc.ID, &now, "cleanup"); entity.IsNotFound(err) || err == nil && now.Kind != doc.Kind {
 				return mongo.ErrNothing // another controller has done it
 			} else if err != nil {
 				return err
@@ -117,12 +117,12 @@ func addCounts(ctx context.Context, db *mongo.Database, counts map[string]string
 			ID string `bson:"_id"`
 		}
 		query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:1] + "$"}}}, {count, bson.D{{"$exists", false}}}}
-		if err := db.All("counts", query, &docs); err != nil {
+		if err := db.All(ctx, "counts", query, &docs); err != nil {
 			return err
 		}
 		for _, doc := range docs {
 			err := db.Change(ctx, func(o *mongo.Ops) error {
-				n, err := db.Count("counts", bson.D{{"_id", doc.ID}, {count, bson.D{{"$exists", false}}}})
+				n, err := db.Count(ctx, "counts", bson.D{{"_id", doc.ID}, {count, bson.D{{"$exists", false}}}})
 				if err != nil || n == 0 {
 					return cmp.Or(err, mongo.ErrNothing) // another controller has done it
 				}

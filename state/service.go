@@ -33,7 +33,7 @@ type Service struct {
 
 // Service reads a service; the error is entity.NotFound if there is none.
 func (st *State) Service(ctx context.Context, name string) (*Service, error) {
-	doc, err := st.db.Service(name)
+	doc, err := st.db.Service(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 }
 
 // services reads the services that match, in natural order.
-func (st *State) services(query bson.D) ([]*Service, error) {
-	docs, err := st.db.Services(query)
+func (st *State) services(ctx context.Context, query bson.D) ([]*Service, error) {
+	docs, err := st.db.Services(ctx, query)
 	return mapped(docs, func(d modeldb.Service) *Service { return &Service{st: st, doc: d} }), err
 }
 
@@ -71,11 +71,11 @@ func (s *Service) refresh(ctx context.Context) error {
 
 // Bindings is networks.Bindings.
 func (s *Service) Bindings(ctx context.Context) (map[string]string, error) {
-	ch, err := s.st.db.Charm(s.doc.CharmURL)
+	ch, err := s.st.db.Charm(ctx, s.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
-	return networks.Bindings(s.st.db, s.doc, ch.Meta)
+	return networks.Bindings(ctx, s.st.db, s.doc, ch.Meta)
 }
 
 // Bind is networks.Bind.
@@ -126,7 +126,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 	if !entity.IsValidService(p.Name) {
 		return 0, entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
-	ch, err := st.db.Charm(p.CharmURL)
+	ch, err := st.db.Charm(ctx, p.CharmURL)
 	if err != nil {
 		return 0, err
 	}
@@ -160,7 +160,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 	units := unitBatch{born: born, attach: p.Attach}
 	var peers []modeldb.Relation // created once the service is known to be valid
 	err = st.change(ctx, func(o *ops) error {
-		model, err := st.db.AliveModel()
+		model, err := st.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
-		if remote, err := st.db.Remote(p.Name); err == nil {
+		if remote, err := st.db.Remote(ctx, p.Name); err == nil {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the model uses %s under this name", remote.URL),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		} else if !entity.IsNotFound(err) {
@@ -183,7 +183,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(storage)) {
-			if _, err := st.poolOps(o, model, storage[name].Pool); err != nil {
+			if _, err := st.poolOps(ctx, o, model, storage[name].Pool); err != nil {
 				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
 			}
 		}
@@ -196,18 +196,18 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		key := modeldb.ServiceKey(p.Name)
 		o.AssertModelAlive()
 		o.Assert(modeldb.RemotesC, p.Name, txn.DocMissing)
-		if err := st.db.UseCharm(o.Ops, p.CharmURL); err != nil {
+		if err := st.db.UseCharm(ctx, o.Ops, p.CharmURL); err != nil {
 			return err
 		}
 		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Stores: storage, Maker: maker}
-		if doc.Resources, err = resources.Give(st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
+		if doc.Resources, err = resources.Give(ctx, st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
 			return err
 		}
-		if doc.Bindings, err = networks.Merge(st.db, o.Ops, ch.Meta, nil, p.Bindings); err != nil {
+		if doc.Bindings, err = networks.Merge(ctx, st.db, o.Ops, ch.Meta, nil, p.Bindings); err != nil {
 			return err
 		}
-		if _, _, err := networks.Demand(st.db, o.Ops, p.Constraints, doc); err != nil {
+		if _, _, err := networks.Demand(ctx, st.db, o.Ops, p.Constraints, doc); err != nil {
 			return err
 		}
 		o.Insert(modeldb.ServicesC, p.Name, doc)
@@ -251,22 +251,22 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 
 // ConfigSettings returns the user's settings for which the service's charm has options, without the charm's defaults.
 func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
-	ch, err := s.st.db.Charm(s.doc.CharmURL)
+	ch, err := s.st.db.Charm(ctx, s.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
+	doc, err := s.st.db.Settings(ctx, modeldb.ServiceKey(s.doc.Name))
 	return ch.Config.UsableSettings(doc.Settings), err
 }
 
 // EffectiveConfig returns the settings that the hooks of a charm see: the user's settings over the charm's defaults. A
 // unit's charm may differ from the service's.
 func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[string]any, error) {
-	ch, err := s.st.db.Charm(charmURL)
+	ch, err := s.st.db.Charm(ctx, charmURL)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
+	doc, err := s.st.db.Settings(ctx, modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func checkSettings(config *charm.Config, settings map[string]any) (map[string]an
 
 // Trust reports whether the service may know the credential of its cloud, and whether a user has said so.
 func (s *Service) Trust(ctx context.Context) (trusted, isSet bool, err error) {
-	doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
+	doc, err := s.st.db.Settings(ctx, modeldb.ServiceKey(s.doc.Name))
 	trusted, isSet = doc.Settings[modeldb.TrustSetting].(bool)
 	return trusted, isSet, err
 }
@@ -303,7 +303,7 @@ func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error 
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		ch, err := s.st.db.Charm(s.doc.CharmURL)
+		ch, err := s.st.db.Charm(ctx, s.doc.CharmURL)
 		if err != nil {
 			return err
 		}
@@ -311,7 +311,7 @@ func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error 
 		if err != nil {
 			return err
 		}
-		doc, err := s.st.db.Settings(modeldb.ServiceKey(s.doc.Name))
+		doc, err := s.st.db.Settings(ctx, modeldb.ServiceKey(s.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -328,7 +328,7 @@ func (s *Service) SetConfig(ctx context.Context, settings map[string]any) error 
 
 // UnitNames returns the names of the service's units, in order.
 func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
-	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	units, err := s.st.units(ctx, bson.D{{"service", s.doc.Name}})
 	names := make([]string, len(units))
 	for i, u := range units {
 		names[i] = u.doc.Name
@@ -352,11 +352,11 @@ func (s *Service) tag() entity.Tag       { return entity.ServiceTag(s.doc.Name) 
 func (s *Service) life() *modeldb.Living { return &s.doc.Living }
 
 // refusal says that offers keep the service from being destroyed.
-func (s *Service) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
+func (s *Service) refusal(ctx context.Context, _ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name != "offers" {
 		return barred
 	}
-	counts, err := s.st.db.CountsOf(keyOf(s))
+	counts, err := s.st.db.CountsOf(ctx, keyOf(s))
 	if err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func (s *Service) asserts() bson.D {
 	return bson.D{s.doc.KeepsMinUnits(), {"resources", version}}
 }
 
-func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
+func (s *Service) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.machines && !s.doc.Machines {
 		o.Expect(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, bson.D{{"$exists", false}})
 		o.Inc(modeldb.ServiceKey(s.doc.Name), modeldb.TakesMachines, 1)
@@ -387,21 +387,21 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	if t.to != entity.Gone {
 		return update, nil
 	}
-	if err := o.forgetDestructions(s); err != nil {
+	if err := o.forgetDestructions(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := resources.Release(s.st.db, o.Ops, s.doc.Name); err != nil {
+	if err := resources.Release(ctx, s.st.db, o.Ops, s.doc.Name); err != nil {
 		return nil, err
 	}
-	return update, leadership.LeaveLease(s.st.db, o.Ops, s.doc.Name)
+	return update, leadership.LeaveLease(ctx, s.st.db, o.Ops, s.doc.Name)
 }
 
 // forgetDestructions removes the remaining cleanups of the destructions of a service, remote service or offer, which would
 // destroy what refers to the next one with this name. No other entity's name is reused.
-func (o *ops) forgetDestructions(e living) error {
+func (o *ops) forgetDestructions(ctx context.Context, e living) error {
 	var owed []modeldb.Cleanup
 	query := bson.D{{"kind", modeldb.CleanupDestroy}, {"arg", keyOf(e)}}
-	if err := e.state().db.All(modeldb.CleanupsC, query, &owed); err != nil {
+	if err := e.state().db.All(ctx, modeldb.CleanupsC, query, &owed); err != nil {
 		return err
 	}
 	for _, c := range owed {

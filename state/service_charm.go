@@ -53,7 +53,7 @@ type Upgraded struct {
 func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (Upgraded, error) {
 	var err error
 	c := s.charmChange(p)
-	if c.charm, err = s.st.db.Charm(p.URL); err == nil {
+	if c.charm, err = s.st.db.Charm(ctx, p.URL); err == nil {
 		err = s.st.change(ctx, func(o *ops) error {
 			if err := s.refresh(ctx); err != nil {
 				return err
@@ -87,9 +87,9 @@ func (s *Service) RevertRollout(ctx context.Context, batch int, timeout time.Dur
 				"juju upgrade-charm %s --resume", s.doc.Name)
 		}
 		c.URL, c.Batch, c.HealthTimeout = now.Former, cmp.Or(batch, now.Batch), cmp.Or(timeout, now.Timeout)
-		err := s.st.db.UseCharm(o.Ops, c.URL)
+		err := s.st.db.UseCharm(ctx, o.Ops, c.URL)
 		if err == nil {
-			c.charm, err = s.st.db.Charm(c.URL)
+			c.charm, err = s.st.db.Charm(ctx, c.URL)
 		}
 		if entity.IsNotFound(err) {
 			return entity.WithHint(err, "Let the upgrade go on; if it has stopped, continue it (juju upgrade-charm %s --resume), "+
@@ -149,17 +149,17 @@ type charmChange struct {
 
 // add adds the change of the charm of the service as it was last read.
 func (c *charmChange) add(ctx context.Context, o *ops) error {
-	if err := c.check(); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
-	if err := c.checkRollout(o); err != nil {
+	if err := c.checkRollout(ctx, o); err != nil {
 		return err
 	}
 	if err := c.configOps(ctx, o); err != nil {
 		return err
 	}
 	same := append(bson.D{{"life", c.doc.Life}, {"series", c.doc.Series}}, c.doc.KeepsCharm()...)
-	version, err := resources.Give(c.st.db, o.Ops, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
+	version, err := resources.Give(ctx, c.st.db, o.Ops, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if len(c.SetCharmParams.Bindings) > 0 {
 		now := c.doc
 		now.Bindings = bindings
-		if bindings, err = networks.Rebind(c.st.db, o.Ops, c.begun.id, now, c.charm.Meta, c.SetCharmParams.Bindings, c.ForceBindings); err != nil {
+		if bindings, err = networks.Rebind(ctx, c.st.db, o.Ops, c.begun.id, now, c.charm.Meta, c.SetCharmParams.Bindings, c.ForceBindings); err != nil {
 			return err
 		}
 	}
@@ -190,21 +190,21 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		}
 		return nil
 	}
-	old, err := c.st.db.Charm(c.doc.CharmURL)
+	old, err := c.st.db.Charm(ctx, c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
 	if err := c.relationOps(ctx, o, old.Meta); err != nil {
 		return err
 	}
-	if err := c.offerOps(o, old.Meta); err != nil {
+	if err := c.offerOps(ctx, o, old.Meta); err != nil {
 		return err
 	}
-	storage, err := c.storageOps(o, old.Meta)
+	storage, err := c.storageOps(ctx, o, old.Meta)
 	if err != nil {
 		return err
 	}
-	if err := c.st.db.UseCharm(o.Ops, c.URL); err != nil {
+	if err := c.st.db.UseCharm(ctx, o.Ops, c.URL); err != nil {
 		return err
 	}
 	set := bson.D{{"charm", c.URL}, {"forcecharm", force}}
@@ -237,7 +237,7 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 
 // checkRollout refuses another charm during a rollout, unless that has stopped, and a new rollout that could not be
 // reverted.
-func (c *charmChange) checkRollout(o *ops) error {
+func (c *charmChange) checkRollout(ctx context.Context, o *ops) error {
 	another := c.Batch > 0 || c.URL != c.doc.CharmURL
 	if now := c.doc.Rollout; now != nil && !c.reverts && (another && now.Stopped == "" || !another && len(c.Storage) > 0) {
 		return entity.WithHint(entity.Errorf(entity.InUse, "its units are being upgraded in batches to charm %q", c.doc.CharmURL),
@@ -259,7 +259,7 @@ func (c *charmChange) checkRollout(o *ops) error {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "a resource is for all units at once"),
 			"Upload it before or after the upgrade: juju attach-resource %s NAME=FILE", c.doc.Name)
 	}
-	old, err := c.st.db.Charm(c.doc.CharmURL)
+	old, err := c.st.db.Charm(ctx, c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
@@ -268,8 +268,8 @@ func (c *charmChange) checkRollout(o *ops) error {
 			err = cmp.Or(err, checkSameStore(store, old.Meta.Storage[name]))
 		}
 	}
-	former, ferr := c.st.db.Charm(c.former())
-	if ferr = cmp.Or(ferr, c.st.db.UseCharm(o.Ops, c.former())); ferr != nil {
+	former, ferr := c.st.db.Charm(ctx, c.former())
+	if ferr = cmp.Or(ferr, c.st.db.UseCharm(ctx, o.Ops, c.former())); ferr != nil {
 		return fmt.Errorf("the upgrade could not be reverted: %w", ferr)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
@@ -293,8 +293,8 @@ func (c *charmChange) former() string {
 }
 
 // check checks the charm against the immutable properties of a service.
-func (c *charmChange) check() error {
-	old, err := c.st.db.Charm(c.doc.CharmURL)
+func (c *charmChange) check(ctx context.Context) error {
+	old, err := c.st.db.Charm(ctx, c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
@@ -313,11 +313,11 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 	if err != nil {
 		return err
 	}
-	old, err := c.st.db.Charm(c.doc.CharmURL)
+	old, err := c.st.db.Charm(ctx, c.doc.CharmURL)
 	if err != nil {
 		return err
 	}
-	doc, err := c.st.db.Settings(modeldb.ServiceKey(c.doc.Name))
+	doc, err := c.st.db.Settings(ctx, modeldb.ServiceKey(c.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -338,8 +338,8 @@ func (c *charmChange) configOps(ctx context.Context, o *ops) error {
 }
 
 // offerOps rejects a charm that lacks an endpoint that is offered, and asserts that no other offer is added meanwhile.
-func (c *charmChange) offerOps(o *ops, old *charm.Meta) error {
-	offers, err := c.st.offers(bson.D{{"service", c.doc.Name}, {"life", entity.Alive}})
+func (c *charmChange) offerOps(ctx context.Context, o *ops, old *charm.Meta) error {
+	offers, err := c.st.offers(ctx, bson.D{{"service", c.doc.Name}, {"life", entity.Alive}})
 	if err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (c *charmChange) offerOps(o *ops, old *charm.Meta) error {
 
 // storageOps rejects a charm whose stores are incompatible with those that units already have, and returns the storage
 // constraints of new units: for stores that only the new charm has, what the charm needs unless the user overrides it.
-func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.StorageConstraints, error) {
+func (c *charmChange) storageOps(ctx context.Context, o *ops, old *charm.Meta) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(old.Storage)) {
 		store, ok := c.charm.Meta.Storage[name]
 		if !ok && c.reverts { // there is none: see charmOf
@@ -377,7 +377,7 @@ func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.Sto
 			return nil, entity.Errorf(entity.Invalid, "required storage %q added", name)
 		}
 	}
-	model, err := c.st.db.Model()
+	model, err := c.st.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -392,7 +392,7 @@ func (c *charmChange) storageOps(o *ops, old *charm.Meta) (map[string]entity.Sto
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
-		if _, err := c.st.poolOps(o, model, all[name].Pool); err != nil {
+		if _, err := c.st.poolOps(ctx, o, model, all[name].Pool); err != nil {
 			return nil, fmt.Errorf("charm %q store %q: %w", c.charm.Meta.Name, name, err)
 		}
 	}

@@ -100,7 +100,7 @@ func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 				query = bson.D{{"_id", bson.D{{"$in", services}}}}
 			}
 			var docs []modeldb.MinUnits
-			if err := m.st.db.All(modeldb.MinUnitsC, query, &docs); err != nil {
+			if err := m.st.db.All(ctx, modeldb.MinUnitsC, query, &docs); err != nil {
 				return nil, err
 			}
 			all := map[string]value{}
@@ -149,10 +149,10 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 			Revno int64 `bson:"txn-revno"`
 		}
 		key := modeldb.ServiceKey(service)
-		if err := st.db.Get(modeldb.CountsC, key, &counts, "counts of "+key); err != nil {
+		if err := st.db.Get(ctx, modeldb.CountsC, key, &counts, "counts of "+key); err != nil {
 			return err
 		}
-		alive, err := st.db.Count(modeldb.UnitsC, bson.D{{"service", service}, {"life", entity.Alive}})
+		alive, err := st.db.Count(ctx, modeldb.UnitsC, bson.D{{"service", service}, {"life", entity.Alive}})
 		if err != nil {
 			return err
 		}

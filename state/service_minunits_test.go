@@ -157,7 +157,7 @@ func TestMinUnitsRaces(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 3)
 	w.started("mysql/0")
 	changes := func() int64 {
-		n, err := w.st.MinUnitsChanges("mysql")
+		n, err := w.st.MinUnitsChanges(t.Context(), "mysql")
 		w.ok(err)
 		return n
 	}
@@ -198,7 +198,7 @@ func TestMinUnitsRaces(t *testing.T) {
 	s = w.deploy("riak", statetest.Riak, 0)
 	w.st.Before(func() { w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 5)) })
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	if _, err := w.st.MinUnitsChanges("riak"); !errors.Is(err, entity.NotFound) {
+	if _, err := w.st.MinUnitsChanges(t.Context(), "riak"); !errors.Is(err, entity.NotFound) {
 		t.Errorf("the service's minimum was left behind: %v", err)
 	}
 	w.checkCounts()

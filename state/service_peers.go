@@ -18,7 +18,7 @@ import (
 // peer relations that the charm does not have, and adds those that only it has, unless the service is Dying. An upgrade in
 // batches may find peers that end: unless the old or the new charm has a relation of that name, no unit needs it.
 func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) error {
-	relations, err := c.st.relationsOf(c.doc.Name)
+	relations, err := c.st.relationsOf(ctx, c.doc.Name)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (n newPeers) add(ctx context.Context, o *ops, s *Service, meta *charm.Meta,
 
 // addPeersLater adds the cleanup that follows the removal of a peer relation, whose service may have another charm by
 // then, with a peer relation of the same name. A service that is destroyed with its relation needs none.
-func (r *Relation) addPeersLater(o *ops) error {
+func (r *Relation) addPeersLater(ctx context.Context, o *ops) error {
 	service := r.doc.Endpoints[0].Service
 	if o.moving[modeldb.ServiceKey(service)] {
 		return nil
 	}
-	doc, err := r.st.db.Service(service)
+	doc, err := r.st.db.Service(ctx, service)
 	if entity.IsNotFound(err) || err == nil && doc.Life != entity.Alive {
 		return nil
 	} else if err != nil {
@@ -107,11 +107,11 @@ func (st *State) addPeers(ctx context.Context, service string) error {
 		} else if err != nil {
 			return err
 		}
-		ch, err := st.db.Charm(s.doc.CharmURL)
+		ch, err := st.db.Charm(ctx, s.doc.CharmURL)
 		if err != nil {
 			return err
 		}
-		relations, err := st.relationsOf(service)
+		relations, err := st.relationsOf(ctx, service)
 		if err != nil {
 			return err
 		}

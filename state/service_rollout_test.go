@@ -557,7 +557,7 @@ func TestACharmThatIsGoneIsRefused(t *testing.T) {
 	r := rollWorld(t, 2)
 	old := r.info("web/0").CharmURL
 	loses := func(url string) {
-		r.ok(r.st.Write("charms", func(c *mgo.Collection) error { return c.RemoveId(url) }))
+		r.ok(r.st.Write(t.Context(), "charms", func(c *mgo.Collection) error { return c.RemoveId(url) }))
 	}
 	url := r.rolls(1, "")
 	r.tells("web/0")

@@ -36,7 +36,7 @@ func (s *Service) SetSeries(ctx context.Context, series string, force bool) erro
 		}
 		changes := false
 		for _, svc := range all {
-			ch, err := s.st.db.Charm(svc.doc.CharmURL)
+			ch, err := s.st.db.Charm(ctx, svc.doc.CharmURL)
 			if err != nil {
 				return err
 			}
@@ -66,12 +66,12 @@ func (s *Service) SetSeries(ctx context.Context, series string, force bool) erro
 // asserts that there are no others.
 func (s *Service) withSubordinates(ctx context.Context, o *ops) ([]*Service, error) {
 	key := modeldb.ServiceKey(s.doc.Name)
-	counts, err := s.st.db.CountsOf(key)
+	counts, err := s.st.db.CountsOf(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	o.Expect(key, "relations", counts["relations"])
-	relations, err := s.st.relationsOf(s.doc.Name)
+	relations, err := s.st.relationsOf(ctx, s.doc.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (w *world) checkSeries(service, want string, units map[string]string) {
 	}
 	for name, want := range units {
 		var u struct{ Series string }
-		w.ok(w.st.DB().Get("units", name, &u, "unit"))
+		w.ok(w.st.DB().Get(w.ctx, "units", name, &u, "unit"))
 		if u.Series != want {
 			w.Errorf("%s has series %s, want %s", name, u.Series, want)
 		}

@@ -96,7 +96,7 @@ func TestTheLeaderSetsSettingsOfItsServiceInARelation(t *testing.T) {
 	w.ok(first.CommitHook(w.ctx, forAll(id, 3, map[string]string{"a": "6"}))) // dropped
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
-	if n, err := w.st.DB().Count("settings", nil); err != nil || n != 3 {
+	if n, err := w.st.DB().Count(t.Context(), "settings", nil); err != nil || n != 3 {
 		t.Errorf("%d documents of settings are left, %v; there are three services", n, err)
 	}
 	w.checkClean()

@@ -107,7 +107,7 @@ func TestNullRelationSetIsNoChange(t *testing.T) {
 	r.set(map[string]string{"user": "me"})
 	before := r.version()
 	txns := func() int {
-		counts, err := r.st.Counts()
+		counts, err := r.st.Counts(t.Context())
 		r.ok(err)
 		return counts["txns"]
 	}

@@ -185,7 +185,7 @@ func (s *sim) burst(actors, each int) error {
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)
 	}
-	if _, err := s.shadow.readAll(s.st); err != nil {
+	if _, err := s.shadow.readAll(s.ctx, s.st); err != nil {
 		return err
 	}
 	found := append(s.shadow.check(), s.lackingPeers()...)

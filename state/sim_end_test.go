@@ -235,7 +235,7 @@ func (s *sim) forgetLeftovers() error {
 		}
 	}
 	s.model.Leftovers, s.model.Left = 0, 0
-	return s.shadow.refresh(s.st)
+	return s.shadow.refresh(s.ctx, s.st)
 }
 
 // empty checks that the database holds only what outlives every entity, and the
@@ -254,7 +254,7 @@ func (s *sim) empty() error {
 	if managers > 1 {
 		return fmt.Errorf("%d managers are left", managers)
 	}
-	counts, err := s.st.Counts()
+	counts, err := s.st.Counts(s.ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -132,7 +133,7 @@ func (s *shadow) see(ops []txn.Op) {
 
 // refresh reads what was touched, and the settings of removed relations, which
 // are deleted without transactions.
-func (s *shadow) refresh(st *state.State) error {
+func (s *shadow) refresh(ctx context.Context, st *state.State) error {
 	s.mu.Lock()
 	touched := s.touched
 	s.touched = map[string]map[string]bool{}
@@ -146,7 +147,7 @@ func (s *shadow) refresh(st *state.State) error {
 			continue
 		}
 		var docs []simDoc
-		if err := documents(st, c, bson.M{"_id": bson.M{"$in": slices.Collect(maps.Keys(ids))}}, &docs); err != nil {
+		if err := documents(ctx, st, c, bson.M{"_id": bson.M{"$in": slices.Collect(maps.Keys(ids))}}, &docs); err != nil {
 			return err
 		}
 		for id := range ids {
@@ -170,8 +171,8 @@ func (s *shadow) outlived(touched map[string]bool) map[string]bool {
 }
 
 // documents reads documents of a collection.
-func documents(st *state.State, collection string, query any, docs *[]simDoc) error {
-	return st.Write(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
+func documents(ctx context.Context, st *state.State, collection string, query any, docs *[]simDoc) error {
+	return st.Write(ctx, collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
 }
 
 func (s *shadow) put(c string, docs []simDoc) {
@@ -185,11 +186,11 @@ func (s *shadow) put(c string, docs []simDoc) {
 
 // readAll reads everything again, and names the documents that differ from the
 // copy.
-func (s *shadow) readAll(st *state.State) (stale []string, err error) {
+func (s *shadow) readAll(ctx context.Context, st *state.State) (stale []string, err error) {
 	fresh := newShadow()
 	for _, c := range simCollections {
 		var docs []simDoc
-		if err := documents(st, c, nil, &docs); err != nil {
+		if err := documents(ctx, st, c, nil, &docs); err != nil {
 			return nil, err
 		}
 		fresh.put(c, docs)

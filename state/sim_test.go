@@ -193,7 +193,7 @@ func (s *sim) do(a *simAction, before *simAction) error {
 	if before != nil && !fired {
 		s.st.Before(nil)
 	}
-	if err := s.shadow.refresh(s.st); err != nil {
+	if err := s.shadow.refresh(s.ctx, s.st); err != nil {
 		return err
 	}
 	if fired {
@@ -262,7 +262,7 @@ func (s *sim) compare() error {
 
 // readAll compares the database with the shadow.
 func (s *sim) readAll() error {
-	stale, err := s.shadow.readAll(s.st)
+	stale, err := s.shadow.readAll(s.ctx, s.st)
 	if err == nil && len(stale) > 0 {
 		err = fmt.Errorf("changed without a transaction: %v", stale)
 	}

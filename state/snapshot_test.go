@@ -3,6 +3,7 @@ package state_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -49,11 +50,11 @@ func newStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	return store
 }
 
-func take(store *mongo.Store) (snapshot, error) {
+func take(ctx context.Context, store *mongo.Store) (snapshot, error) {
 	var out bytes.Buffer
 	session := store.Session()
 	defer session.Close()
-	dbs, err := store.Databases()
+	dbs, err := store.Databases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (r *recorder) look() {
 	}
 	r.on = false
 	r.mu.Unlock()
-	s, err := take(r.store)
+	s, err := take(r.Context(), r.store)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.on = true

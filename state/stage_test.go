@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -271,7 +272,7 @@ var (
 // contents returns what the model and the controller hold, one line a document,
 // sorted. Without numbers it is the same for runs that took different numbers
 // from sequences.
-func (s *scene) contents(withNumbers bool) string {
+func (s *scene) contents(ctx context.Context, withNumbers bool) string {
 	s.Helper()
 	var lines []string
 	add := func(db string, dump map[string][]json.RawMessage, err error) {
@@ -288,7 +289,7 @@ func (s *scene) contents(withNumbers bool) string {
 	}
 	dump, err := s.st.Dump(s.ctx)
 	add("model", dump, err)
-	dump, err = s.controllerDB().Dump()
+	dump, err = s.controllerDB().Dump(ctx)
 	add("controller", dump, err)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
@@ -331,7 +332,7 @@ func differ(got, want string) string {
 
 // checkIntact checks that counts are true, that a check finds nothing, and that no
 // transaction is unfinished.
-func (s *scene) checkIntact() {
+func (s *scene) checkIntact(ctx context.Context) {
 	s.Helper()
 	s.checkCounts()
 	found, err := s.st.Check(s.ctx, false)
@@ -341,14 +342,14 @@ func (s *scene) checkIntact() {
 	for _, f := range append(found, more...) {
 		s.Errorf("%s: %s", f.Where, f.What)
 	}
-	s.checkFinished()
+	s.checkFinished(ctx)
 }
 
 // checkFinished checks that no transaction is unfinished.
-func (s *scene) checkFinished() {
+func (s *scene) checkFinished(ctx context.Context) {
 	s.Helper()
 	for _, db := range s.databases() {
-		n, err := db.Count(mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}})
+		n, err := db.Count(ctx, mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}})
 		s.ok(err)
 		if n > 0 {
 			s.Errorf("%d transactions of %s are unfinished", n, db.Name())

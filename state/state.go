@@ -85,7 +85,7 @@ func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) 
 
 // Token identifies the state of the model: it differs once anything has changed that plans depend on.
 func (t Transactions) Token(ctx context.Context) (string, error) {
-	return t.st.db.Sum(modeldb.Planned())
+	return t.st.db.Sum(ctx, modeldb.Planned())
 }
 
 // IfUnchanged returns a context whose first transaction is made only if the model is in the state that a token
@@ -145,9 +145,9 @@ type Archives interface {
 	Adding() (done func())
 	// Keep stores an archive, and returns its SHA-256 in hex and its size.
 	Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error)
-	Open(sum string) (io.ReadCloser, error)
+	Open(ctx context.Context, sum string) (io.ReadCloser, error)
 	// Find reports whether an archive exists, and whether the model refers to it.
-	Find(sum string) (there, referred bool, err error)
+	Find(ctx context.Context, sum string) (there, referred bool, err error)
 	// Refer adds the model's reference to an archive.
 	Refer(ctx context.Context, sum string) error
 	// Release drops the model's reference to an archive, and deletes the archive with the last reference, unless used
@@ -193,14 +193,14 @@ type NewModel struct {
 
 // Make creates the database of an empty model. It can be repeated after an interruption.
 func Make(ctx context.Context, store *mongo.Store, form schema.Form, p NewModel) error {
-	if err := store.Make(p.UUID, form.Schema); err != nil {
+	if err := store.Make(ctx, p.UUID, form.Schema); err != nil {
 		return err
 	}
 	db := store.Open(p.UUID)
 	defer db.Close(errors.New("the model is made"))
 	return db.Change(ctx, func(o *mongo.Ops) error {
 		var there modeldb.Model
-		if err := db.Get(modeldb.ModelC, modeldb.ModelC, &there, "model"); err == nil {
+		if err := db.Get(ctx, modeldb.ModelC, modeldb.ModelC, &there, "model"); err == nil {
 			return mongo.ErrNothing
 		} else if !entity.IsNotFound(err) {
 			return err
@@ -225,17 +225,17 @@ type Remnant struct {
 }
 
 // ReadRemnant reads what remains of a model that no process has open.
-func ReadRemnant(store *mongo.Store, uuid string) (r Remnant, err error) {
+func ReadRemnant(ctx context.Context, store *mongo.Store, uuid string) (r Remnant, err error) {
 	db := store.Open(uuid)
 	defer db.Close(errors.New("the model is being removed"))
 	var doc modeldb.Model
-	if err := db.Get(modeldb.ModelC, modeldb.ModelC, &doc, "model"); entity.IsNotFound(err) {
+	if err := db.Get(ctx, modeldb.ModelC, modeldb.ModelC, &doc, "model"); entity.IsNotFound(err) {
 		return r, nil
 	} else if err != nil {
 		return r, err
 	}
 	var left []modeldb.Leftover
-	err = db.All(modeldb.LeftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
+	err = db.All(ctx, modeldb.LeftoversC, bson.D{{"filesystem", bson.D{{"$exists", true}}}}, &left)
 	for _, l := range left {
 		if !l.IsReleased(doc) {
 			r.Filesystems = append(r.Filesystems, l.Filesystem)

@@ -115,7 +115,7 @@ func TestDumpShowsEverythingButSecrets(t *testing.T) {
 	if !reflect.DeepEqual(dump, again) {
 		t.Error("two dumps of the same contents differ")
 	}
-	counts, err := w.st.Counts()
+	counts, err := w.st.Counts(t.Context())
 	w.ok(err)
 	for collection, docs := range dump {
 		if len(docs) != counts[collection] {

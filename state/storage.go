@@ -22,7 +22,7 @@ type Storage struct {
 
 // Storage reads a storage instance; the error is entity.NotFound if there is none.
 func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
-	doc, err := st.db.Storage(id)
+	doc, err := st.db.Storage(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (st *State) Storage(ctx context.Context, id string) (*Storage, error) {
 }
 
 // storages reads the storage instances that match, in natural order.
-func (st *State) storages(query bson.D) ([]*Storage, error) {
-	docs, err := st.db.Storages(query)
+func (st *State) storages(ctx context.Context, query bson.D) ([]*Storage, error) {
+	docs, err := st.db.Storages(ctx, query)
 	return mapped(docs, func(d modeldb.Storage) *Storage { return &Storage{st: st, doc: d} }), err
 }
 
@@ -51,18 +51,18 @@ func (s *Storage) Destroy(ctx context.Context, how entity.Destruction, release b
 		if !release {
 			return true, nil
 		}
-		return true, s.releaseOps(o)
+		return true, s.releaseOps(ctx, o)
 	})
 }
 
 // releaseOps releases the filesystem of an instance that is being destroyed, unless the cloud is already destroying it.
 // For an Alive instance, turning does this.
-func (s *Storage) releaseOps(o *ops) error {
+func (s *Storage) releaseOps(ctx context.Context, o *ops) error {
 	switch s.doc.Life {
 	case entity.Dying:
 		o.Update(modeldb.StorageC, s.doc.ID, bson.D{{"life", entity.Dying}}, bson.D{{"$set", bson.D{{"release", true}}}})
 	case entity.Dead:
-		model, err := s.st.db.Model()
+		model, err := s.st.db.Model(ctx)
 		if err == nil && s.doc.Filesystem != "" && !s.doc.IsReleased(model) {
 			err = entity.Errorf(entity.NotAlive, "cannot release storage %q: its filesystem is being destroyed", s.doc.ID)
 		}
@@ -91,7 +91,7 @@ func (st *State) cleanupStorage(ctx context.Context, id string, d destruction) e
 		return err
 	}
 	err = st.move(ctx, s, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
-		a, err := st.attachmentOf(id)
+		a, err := st.attachmentOf(ctx, id)
 		o.Expect(modeldb.StorageKey(id), "attachments", 0)
 		return a == nil, err
 	})
@@ -132,7 +132,7 @@ func (s *Storage) turning(_ context.Context, _ *ops, t turn) (update bson.D, err
 	return nil, nil
 }
 
-func (s *Storage) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+func (s *Storage) refusal(_ context.Context, goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name != "":
 		return entity.WithHint(entity.Errorf(entity.InUse, "storage is attached"),
@@ -153,17 +153,17 @@ type attachment struct {
 	doc modeldb.Attachment
 }
 
-func (st *State) attachment(id string) (*attachment, error) {
+func (st *State) attachment(ctx context.Context, id string) (*attachment, error) {
 	a := &attachment{st: st}
-	if err := st.db.Get(modeldb.AttachmentsC, id, &a.doc, fmt.Sprintf("attachment %q", id)); err != nil {
+	if err := st.db.Get(ctx, modeldb.AttachmentsC, id, &a.doc, fmt.Sprintf("attachment %q", id)); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
 // attachments reads the attachments that match, in natural order.
-func (st *State) attachments(query bson.D) ([]*attachment, error) {
-	docs, err := st.db.Attachments(query)
+func (st *State) attachments(ctx context.Context, query bson.D) ([]*attachment, error) {
+	docs, err := st.db.Attachments(ctx, query)
 	return mapped(docs, func(d modeldb.Attachment) *attachment { return &attachment{st: st, doc: d} }), err
 }
 
@@ -185,8 +185,8 @@ func (a *attachment) targets(ref lifecycle.Ref) []string {
 }
 
 // refresh returns entity.NotFound if another attachment has taken the id.
-func (a *attachment) refresh(context.Context) error {
-	now, err := a.st.attachment(a.doc.ID)
+func (a *attachment) refresh(ctx context.Context) error {
+	now, err := a.st.attachment(ctx, a.doc.ID)
 	if err == nil && !now.doc.Born.Equal(a.doc.Born) {
 		return entity.Errorf(entity.NotFound, "attachment %q not found", a.name())
 	}
@@ -233,7 +233,7 @@ func (a *attachment) turning(ctx context.Context, o *ops, t turn) (update bson.D
 	return nil, nil
 }
 
-func (a *attachment) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+func (a *attachment) refusal(_ context.Context, goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	what := "dying"
 	if goal == lifecycle.ToRemove {
 		what = "dead"
@@ -242,8 +242,8 @@ func (a *attachment) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) erro
 }
 
 // attachmentOf returns the attachment of a storage instance, or nil.
-func (st *State) attachmentOf(storage string) (*attachment, error) {
-	doc, err := st.db.AttachmentOf(storage)
+func (st *State) attachmentOf(ctx context.Context, storage string) (*attachment, error) {
+	doc, err := st.db.AttachmentOf(ctx, storage)
 	if err != nil || doc == nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (st *State) attachmentOf(storage string) (*attachment, error) {
 // entity.NotSupported if it is on a machine's disk, entity.Invalid if the charm requires it.
 func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 	d := s.st.begin(how).alone()
-	a, err := s.st.attachmentOf(s.doc.ID)
+	a, err := s.st.attachmentOf(ctx, s.doc.ID)
 	if err != nil {
 		return err
 	}
@@ -277,14 +277,14 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 		if err != nil {
 			return false, err
 		}
-		return true, u.storeChanges(o, meta, entity.StoreOf(s.doc.ID), -1)
+		return true, u.storeChanges(ctx, o, meta, entity.StoreOf(s.doc.ID), -1)
 	})
 }
 
 // DetachStorage records that the unit no longer uses a storage instance. A unit that is not Alive detaches its storage
 // itself. It does nothing if that is already recorded.
 func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
-	a, err := u.st.attachment(modeldb.AttachmentID(u.doc.Name, storage))
+	a, err := u.st.attachment(ctx, modeldb.AttachmentID(u.doc.Name, storage))
 	if err != nil {
 		return err
 	}
@@ -297,12 +297,12 @@ func (u *Unit) DetachStorage(ctx context.Context, storage string) error {
 }
 
 // storage returns the unit's storage, including what is not attached yet, but not what is detached.
-func (u *Unit) storage() ([]entity.UnitStorage, error) {
-	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}, {"life", bson.D{{"$ne", entity.Dead}}}})
+func (u *Unit) storage(ctx context.Context) ([]entity.UnitStorage, error) {
+	all, err := u.st.attachments(ctx, bson.D{{"unit", u.doc.Name}, {"life", bson.D{{"$ne", entity.Dead}}}})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	instances, err := u.st.storages(bson.D{{"_id", bson.D{{"$in", storageIDs(all)}}}})
+	instances, err := u.st.storages(ctx, bson.D{{"_id", bson.D{{"$in", storageIDs(all)}}}})
 	sizes := map[string]uint64{}
 	for _, s := range instances {
 		sizes[s.doc.ID] = s.doc.ActualSize()
@@ -325,24 +325,24 @@ func storageIDs(all []*attachment) []string {
 // StorageStatus returns the status of storage instances, all if no ids are given, in natural order. The error is
 // entity.NotFound if one does not exist.
 func (st *State) StorageStatus(ctx context.Context, ids ...string) ([]entity.StorageStatus, error) {
-	return modelstatus.Storage(st.db, ids...)
+	return modelstatus.Storage(ctx, st.db, ids...)
 }
 
 // StorageStatus returns the status of the unit's storage, in natural order.
 func (u *Unit) StorageStatus(ctx context.Context) ([]entity.StorageStatus, error) {
-	all, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
+	all, err := u.st.attachments(ctx, bson.D{{"unit", u.doc.Name}})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	return modelstatus.Storage(u.st.db, storageIDs(all)...)
+	return modelstatus.Storage(ctx, u.st.db, storageIDs(all)...)
 }
 
 // PersistentStorage returns the number of storage instances that outlive machines; 0 if the model is not Alive, because
 // its destruction has specified what happens to them.
 func (p Provisioning) PersistentStorage(ctx context.Context) (int, error) {
-	model, err := p.st.db.Model()
+	model, err := p.st.db.Model(ctx)
 	if err != nil || model.Life != entity.Alive {
 		return 0, err
 	}
-	return p.st.db.Count(modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
+	return p.st.db.Count(ctx, modeldb.StorageC, bson.D{{"machine", bson.D{{"$exists", false}}}})
 }

@@ -154,12 +154,12 @@ func instances(n int) string {
 
 // storeChanges rejects attaching n more instances of a store to a unit, or with a negative n detaching some, if the
 // charm does not allow the result. It asserts that the unit's storage does not change meanwhile.
-func (u *Unit) storeChanges(o *ops, meta *charm.Meta, name string, n int) error {
+func (u *Unit) storeChanges(ctx context.Context, o *ops, meta *charm.Meta, name string, n int) error {
 	store, ok := meta.Storage[name]
 	if !ok {
 		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", meta.Name, name)
 	}
-	has, err := u.st.attachments(bson.D{{"unit", u.doc.Name}})
+	has, err := u.st.attachments(ctx, bson.D{{"unit", u.doc.Name}})
 	if err != nil {
 		return err
 	}
@@ -206,14 +206,14 @@ func (st *State) storesOf(ctx context.Context, o *ops, service string) (*charm.M
 		return nil, err
 	}
 	o.Assert(modeldb.ServicesC, service, svc.doc.KeepsCharm())
-	ch, err := st.db.Charm(svc.doc.CharmURL)
+	ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
 	if svc.doc.Rollout == nil {
 		return ch.Meta, nil
 	}
-	former, err := st.db.Charm(svc.doc.Rollout.Former)
+	former, err := st.db.Charm(ctx, svc.doc.Rollout.Former)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (g storageGrant) grantOps(ctx context.Context, o *ops, svc *Service, attach
 		if err != nil {
 			return err
 		}
-		if err := g.attachOps(o, s); err != nil {
+		if err := g.attachOps(ctx, o, s); err != nil {
 			return err
 		}
 		counts[entity.StoreOf(id)]++
@@ -270,7 +270,7 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 	if c.Count == 0 {
 		return nil, nil
 	}
-	pool, err := g.st.poolOps(o, g.model, c.Pool)
+	pool, err := g.st.poolOps(ctx, o, g.model, c.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("charm %q store %q: %w", g.meta.Name, store, err)
 	}
@@ -293,7 +293,7 @@ func (g storageGrant) newOps(ctx context.Context, o *ops, store string,
 }
 
 // attachOps attaches an existing instance.
-func (g storageGrant) attachOps(o *ops, s *Storage) error {
+func (g storageGrant) attachOps(ctx context.Context, o *ops, s *Storage) error {
 	store, ok := g.meta.Storage[entity.StoreOf(s.doc.ID)]
 	if !ok {
 		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", g.meta.Name, entity.StoreOf(s.doc.ID))
@@ -305,7 +305,7 @@ func (g storageGrant) attachOps(o *ops, s *Storage) error {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "storage %q is on the disk of machine %s", s.doc.ID, s.doc.Machine),
 			"Only units of that machine can have it; for another: juju add-storage")
 	}
-	if a, err := g.st.attachmentOf(s.doc.ID); err != nil {
+	if a, err := g.st.attachmentOf(ctx, s.doc.ID); err != nil {
 		return err
 	} else if a != nil {
 		return entity.WithHint(entity.Errorf(entity.InUse, "storage %q is attached to unit %q", s.doc.ID, a.doc.Unit),
@@ -351,15 +351,15 @@ func (u *Unit) AttachStorage(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if a, err := u.st.attachmentOf(id); err == nil && a != nil && a.doc.Unit == u.doc.Name && a.doc.Life == entity.Alive {
+		if a, err := u.st.attachmentOf(ctx, id); err == nil && a != nil && a.doc.Unit == u.doc.Name && a.doc.Life == entity.Alive {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
 		}
-		if err := g.attachOps(o, s); err != nil {
+		if err := g.attachOps(ctx, o, s); err != nil {
 			return err
 		}
-		return u.storeChanges(o, g.meta, entity.StoreOf(id), 1)
+		return u.storeChanges(ctx, o, g.meta, entity.StoreOf(id), 1)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot attach storage %s to unit %s: %w", id, u.doc.Name, err)
@@ -393,7 +393,7 @@ func (u *Unit) addStorageOps(ctx context.Context, o *ops, g storageGrant, store 
 	if c.Size == 0 {
 		c.Size = usual.Size
 	}
-	if err := u.storeChanges(o, g.meta, store, int(min(c.Count, 1<<20))); err != nil {
+	if err := u.storeChanges(ctx, o, g.meta, store, int(min(c.Count, 1<<20))); err != nil {
 		return nil, err
 	}
 	if c, err = completeStorage(g.model, g.meta, g.meta.Storage[store], c); err != nil {
@@ -421,13 +421,13 @@ func (u *Unit) grant(ctx context.Context, build func(*ops, storageGrant) error) 
 func (u *Unit) granting(ctx context.Context, o *ops, numbers *storageNumbers, born modeldb.Living) (g storageGrant, err error) {
 	numbers.used = 0
 	g = storageGrant{st: u.st, numbers: numbers, born: born, unit: u.doc}
-	if g.model, err = u.st.db.AliveModel(); err != nil {
+	if g.model, err = u.st.db.AliveModel(ctx); err != nil {
 		return g, err
 	}
 	if u.doc.Life != entity.Alive {
 		return g, entity.Errorf(entity.NotAlive, "unit %q is not alive", u.doc.Name)
 	}
-	if g.machine, err = u.st.db.MachineOf(u.doc); err != nil {
+	if g.machine, err = u.st.db.MachineOf(ctx, u.doc); err != nil {
 		return g, err
 	}
 	if g.meta, err = u.st.storesOf(ctx, o, u.doc.Service); err != nil {

@@ -24,12 +24,12 @@ func (st *State) Pools() Pools { return Pools{st} }
 
 // All returns the cloud's pools, starting with the default, then those created by users, in natural order.
 func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
-	model, err := p.st.db.Model()
+	model, err := p.st.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var docs []modeldb.Pool
-	err = p.st.db.All(modeldb.PoolsC, nil, &docs)
+	err = p.st.db.All(ctx, modeldb.PoolsC, nil, &docs)
 	slices.SortFunc(docs, func(a, b modeldb.Pool) int { return entity.CompareNatural(a.Name, b.Name) })
 	all := entity.StoragePools(model.Cloud)
 	for _, d := range docs {
@@ -42,14 +42,14 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 // provider, and entity.AlreadyExists.
 func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 	return p.st.change(ctx, func(o *ops) error {
-		model, err := p.st.db.AliveModel()
+		model, err := p.st.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
 		if err := pool.Check(model.Cloud); err != nil {
 			return err
 		}
-		_, _, err = p.st.pool(model, pool.Name)
+		_, _, err = p.st.pool(ctx, model, pool.Name)
 		switch {
 		case err == nil:
 			return entity.Errorf(entity.AlreadyExists, "storage pool %q already exists", pool.Name)
@@ -65,7 +65,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 // Update replaces the attributes of a pool. Existing storage does not change.
 func (p Pools) Update(ctx context.Context, name string, attributes map[string]string) error {
 	return p.st.change(ctx, func(o *ops) error {
-		model, doc, err := p.own(name)
+		model, doc, err := p.own(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 // Remove removes a pool. The error is entity.InUse while storage or a service's storage constraints use it.
 func (p Pools) Remove(ctx context.Context, name string) error {
 	return p.st.change(ctx, func(o *ops) error {
-		_, doc, err := p.own(name)
+		_, doc, err := p.own(ctx, name)
 		if err != nil {
 			return err
 		}
-		user, err := p.user(name)
+		user, err := p.user(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -101,15 +101,15 @@ func (p Pools) Remove(ctx context.Context, name string) error {
 }
 
 // user returns what uses a pool, "" if nothing does.
-func (p Pools) user(name string) (string, error) {
-	all, err := p.st.storages(bson.D{{"pool.name", name}})
+func (p Pools) user(ctx context.Context, name string) (string, error) {
+	all, err := p.st.storages(ctx, bson.D{{"pool.name", name}})
 	if err != nil || len(all) > 0 {
 		if err == nil {
 			return fmt.Sprintf("Storage %s comes from it.", all[0].doc.ID), nil
 		}
 		return "", err
 	}
-	services, err := p.st.services(nil)
+	services, err := p.st.services(ctx, nil)
 	for _, s := range services {
 		for _, store := range slices.Sorted(maps.Keys(s.doc.Stores)) {
 			if s.doc.Stores[store].Pool == name {
@@ -121,11 +121,11 @@ func (p Pools) user(name string) (string, error) {
 }
 
 // own reads the document of a user's pool, and the model's.
-func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err error) {
-	if model, err = p.st.db.Model(); err != nil {
+func (p Pools) own(ctx context.Context, name string) (model modeldb.Model, doc modeldb.Pool, err error) {
+	if model, err = p.st.db.Model(ctx); err != nil {
 		return model, doc, err
 	}
-	doc, own, err := p.st.pool(model, name)
+	doc, own, err := p.st.pool(ctx, model, name)
 	switch {
 	case entity.IsNotFound(err):
 		err = entity.Errorf(entity.NotFound, "storage pool %q not found", name)
@@ -136,22 +136,22 @@ func (p Pools) own(name string) (model modeldb.Model, doc modeldb.Pool, err erro
 }
 
 // pool reads a pool by its name. own reports whether it was created by a user.
-func (st *State) pool(model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
+func (st *State) pool(ctx context.Context, model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
 	for _, p := range entity.StoragePools(model.Cloud) {
 		if p.Name == name {
 			return modeldb.Pool{Name: p.Name, Provider: p.Provider}, false, nil
 		}
 	}
-	err = st.db.Get(modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
+	err = st.db.Get(ctx, modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
 	return doc, true, entity.WithHint(err, "To list the pools: juju storage-pools")
 }
 
 // poolOps reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
-func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
+func (st *State) poolOps(ctx context.Context, o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
 	if pool, ok := o.pools[name]; ok {
 		return pool, nil
 	}
-	doc, own, err := st.pool(model, name)
+	doc, own, err := st.pool(ctx, model, name)
 	if err != nil {
 		return entity.StoragePool{}, err
 	}
@@ -167,7 +167,7 @@ func (st *State) poolOps(o *ops, model modeldb.Model, name string) (entity.Stora
 // entity.Invalid, entity.NotFound if there is no such pool, entity.InUse if the filesystem belongs to another instance,
 // and entity.NotAlive.
 func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) (string, entity.StoragePool, error) {
-	_, from, err := p.importing(pool, filesystem)
+	_, from, err := p.importing(ctx, pool, filesystem)
 	if err != nil {
 		return "", from, err
 	}
@@ -184,10 +184,10 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 	}
 	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.db.Now()}
 	return doc.Storage, from, p.st.change(ctx, func(o *ops) error {
-		if _, err := p.st.db.AliveModel(); err != nil {
+		if _, err := p.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
-		_, err := p.begun(filesystem)
+		_, err := p.begun(ctx, filesystem)
 		if err == nil {
 			return mongo.ErrNothing // an interrupted import that is repeated
 		} else if !entity.IsNotFound(err) {
@@ -199,8 +199,8 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 	})
 }
 
-func (p Pools) begun(filesystem string) (doc modeldb.Import, err error) {
-	err = p.st.db.Get(modeldb.ImportsC, filesystem, &doc, "import of filesystem "+filesystem)
+func (p Pools) begun(ctx context.Context, filesystem string) (doc modeldb.Import, err error) {
+	err = p.st.db.Get(ctx, modeldb.ImportsC, filesystem, &doc, "import of filesystem "+filesystem)
 	return doc, err
 }
 
@@ -208,7 +208,7 @@ func (p Pools) begun(filesystem string) (doc modeldb.Import, err error) {
 // because the cloud did not import the filesystem or has released it again.
 func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 	return p.st.change(ctx, func(o *ops) error {
-		doc, err := p.begun(filesystem)
+		doc, err := p.begun(ctx, filesystem)
 		if entity.IsNotFound(err) || err == nil && id != "" && doc.Storage != id {
 			return mongo.ErrNothing
 		} else if err != nil {
@@ -220,21 +220,21 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 }
 
 // importing reads the model and a pool for an import, and checks that the filesystem is free.
-func (p Pools) importing(pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
-	if model, err = p.st.db.AliveModel(); err != nil {
+func (p Pools) importing(ctx context.Context, pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
+	if model, err = p.st.db.AliveModel(ctx); err != nil {
 		return model, from, err
 	}
-	doc, _, err := p.st.pool(model, pool)
+	doc, _, err := p.st.pool(ctx, model, pool)
 	if err != nil {
 		return model, from, err
 	}
-	return model, doc.Pool(), p.checkFree(filesystem)
+	return model, doc.Pool(), p.checkFree(ctx, filesystem)
 }
 
 // checkFree returns an entity.InUse error if the filesystem belongs to a storage instance, or to a removed one and is
 // still to be destroyed or released.
-func (p Pools) checkFree(filesystem string) error {
-	has, err := p.st.storages(bson.D{{"filesystem", filesystem}})
+func (p Pools) checkFree(ctx context.Context, filesystem string) error {
+	has, err := p.st.storages(ctx, bson.D{{"filesystem", filesystem}})
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (p Pools) checkFree(filesystem string) error {
 		return entity.WithHint(entity.Errorf(entity.InUse, "filesystem %q is that of storage %q", filesystem, has[0].doc.ID),
 			"To see it: juju show-storage %s", has[0].doc.ID)
 	}
-	left, err := p.st.db.Leftovers(bson.D{{"filesystem", filesystem}})
+	left, err := p.st.db.Leftovers(ctx, bson.D{{"filesystem", filesystem}})
 	if err == nil && len(left) > 0 {
 		err = entity.Errorf(entity.InUse, "filesystem %q is still to be removed or released", filesystem)
 	}
@@ -257,11 +257,11 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 	}
 	born := p.st.born()
 	return p.st.change(ctx, func(o *ops) error {
-		model, _, err := p.importing(pool, f.ID)
+		model, _, err := p.importing(ctx, pool, f.ID)
 		if err != nil {
 			return err
 		}
-		from, err := p.st.poolOps(o, model, pool)
+		from, err := p.st.poolOps(ctx, o, model, pool)
 		if err != nil {
 			return err
 		}

@@ -29,12 +29,12 @@ func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error)
 // those that are Gone but whose filesystems were left by forced removals.
 func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, error) {
 	st := p.st
-	model, err := st.db.Model()
+	model, err := st.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// Dying attachments wait for their unit.
-	attachments, err := st.attachments(bson.D{{"$or", []bson.D{
+	attachments, err := st.attachments(ctx, bson.D{{"$or", []bson.D{
 		{{"life", entity.Dead}}, {{"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}}}})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 	for _, a := range attachments {
 		due[a.doc.Storage] = a
 	}
-	all, err := st.storages(bson.D{{"$or", []bson.D{
+	all, err := st.storages(ctx, bson.D{{"$or", []bson.D{
 		{{"life", bson.D{{"$ne", entity.Alive}}}}, {{"filesystem", bson.D{{"$exists", false}}}},
 		{{"_id", bson.D{{"$in", notNil(storageIDs(attachments))}}}}}}})
 	if err != nil {
@@ -56,7 +56,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 			Release: s.doc.IsReleased(model)}
 		a := due[s.doc.ID]
 		if a == nil && s.doc.Life == entity.Dying {
-			if a, err = st.attachmentOf(s.doc.ID); err != nil {
+			if a, err = st.attachmentOf(ctx, s.doc.ID); err != nil {
 				return nil, err
 			}
 			if a != nil {
@@ -70,7 +70,7 @@ func (p Provisioning) StorageWork(ctx context.Context) ([]entity.StorageWork, er
 		}
 		work = append(work, w)
 	}
-	left, err := st.db.Leftovers(bson.D{{"filesystem", bson.D{{"$exists", true}}}})
+	left, err := st.db.Leftovers(ctx, bson.D{{"filesystem", bson.D{{"$exists", true}}}})
 	for _, d := range left {
 		_, id := lifecycle.ParseKey(d.Of)
 		work = append(work, entity.StorageWork{ID: id, Life: entity.Gone, Filesystem: d.Filesystem,
@@ -93,7 +93,7 @@ func (st *State) attachmentWork(ctx context.Context, a *attachment) (*entity.Att
 		return nil, err
 	}
 	w.Instance = m.doc.InstanceID
-	others, err := st.db.Attachments(bson.D{{"machine", a.doc.Machine}})
+	others, err := st.db.Attachments(ctx, bson.D{{"machine", a.doc.Machine}})
 	w.InUse, w.After = a.doc.Meets(others)
 	return w, err
 }
@@ -148,7 +148,7 @@ func (st *State) onInstance(ctx context.Context, o *ops, machine, instance strin
 // detached.
 func (s *Storage) SetAttached(ctx context.Context, unit, instance, location string) error {
 	return s.st.change(ctx, func(o *ops) error {
-		a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
+		a, err := s.st.attachment(ctx, modeldb.AttachmentID(unit, s.doc.ID))
 		switch {
 		case err != nil:
 			return err
@@ -168,11 +168,11 @@ func (s *Storage) SetAttached(ctx context.Context, unit, instance, location stri
 
 // Attached returns the storage recorded as attached on the cloud's instances, in natural order.
 func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err error) {
-	attachments, err := p.st.attachments(bson.D{{"life", entity.Alive}, {"location", bson.D{{"$exists", true}}}})
+	attachments, err := p.st.attachments(ctx, bson.D{{"life", entity.Alive}, {"location", bson.D{{"$exists", true}}}})
 	if err != nil || len(attachments) == 0 {
 		return nil, err
 	}
-	storages, err := p.st.storages(bson.D{{"_id", bson.D{{"$in", storageIDs(attachments)}}}})
+	storages, err := p.st.storages(ctx, bson.D{{"_id", bson.D{{"$in", storageIDs(attachments)}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (p Provisioning) Attached(ctx context.Context) (all []entity.Attached, err 
 func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attached) error {
 	return p.st.change(ctx, func(o *ops) error {
 		for i, was := range lost {
-			a, err := p.st.attachment(modeldb.AttachmentID(was.Unit, was.Storage))
+			a, err := p.st.attachment(ctx, modeldb.AttachmentID(was.Unit, was.Storage))
 			switch {
 			case err != nil:
 				return err
@@ -226,7 +226,7 @@ func (p Provisioning) LoseAttachments(ctx context.Context, lost []entity.Attache
 
 // RemoveAttachment removes the storage's Dead attachment to a unit, once the cloud has detached it.
 func (s *Storage) RemoveAttachment(ctx context.Context, unit string) error {
-	a, err := s.st.attachment(modeldb.AttachmentID(unit, s.doc.ID))
+	a, err := s.st.attachment(ctx, modeldb.AttachmentID(unit, s.doc.ID))
 	if err != nil {
 		return err
 	}

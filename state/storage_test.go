@@ -165,7 +165,7 @@ func TestForceRemovesStorage(t *testing.T) {
 	if left, err := s.st.Provisioning().Leftovers(s.ctx); err != nil || len(left) > 0 {
 		t.Errorf("leftovers are %+v, %v", left, err)
 	}
-	s.checkIntact()
+	s.checkIntact(t.Context())
 }
 
 // Until the cloud has released a filesystem, the filesystem counts as the controller's, and would be

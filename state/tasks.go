@@ -17,11 +17,11 @@ type NewTask = tasks.NewTask
 // Operations of the agents of units and machines on their own tasks.
 
 // taskRefs returns the unit's unfinished tasks, oldest first.
-func (u *Unit) taskRefs() ([]entity.TaskRef, error) {
+func (u *Unit) taskRefs(ctx context.Context) ([]entity.TaskRef, error) {
 	if !u.doc.Tasked {
 		return nil, nil
 	}
-	return tasks.Refs(u.st.db, u.doc.Name)
+	return tasks.Refs(ctx, u.st.db, u.doc.Name)
 }
 
 // BeginTask records that the unit has started a pending task, and returns the task. It can be repeated. The error is
@@ -37,7 +37,7 @@ func (u *Unit) FinishTask(ctx context.Context, id string, outcome entity.TaskOut
 
 // Tasks returns the machine's unfinished tasks, oldest first.
 func (m *Machine) Tasks(ctx context.Context) ([]entity.TaskRef, error) {
-	return tasks.Refs(m.st.db, m.doc.ID)
+	return tasks.Refs(ctx, m.st.db, m.doc.ID)
 }
 
 // BeginTask is Unit.BeginTask for a machine's own tasks.

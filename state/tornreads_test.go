@@ -133,7 +133,7 @@ func (m mutator) one(t *testing.T, st *stage, c conflict, otherFirst bool) (o me
 	if !otherFirst {
 		o.other = c.do(s)
 	}
-	o.contents = inside(s.contents(false))
+	o.contents = inside(s.contents(t.Context(), false))
 	return o
 }
 
@@ -153,8 +153,8 @@ func (m mutator) between(t *testing.T, st *stage, c conflict, n int, first, last
 	i.arm(n, func() { got.other = c.do(s) })
 	got.mutator = call()
 	i.disarm()
-	got.contents = inside(s.contents(false))
-	s.checkIntact()
+	got.contents = inside(s.contents(t.Context(), false))
+	s.checkIntact(t.Context())
 	if !got.is(first) && !got.is(last) {
 		t.Errorf("%s, before read %d: got %v and %v, had the other come first %v and %v, last %v and %v; from first:%s\nfrom last:%s",
 			c.name, n, got.mutator, got.other, first.mutator, first.other, last.mutator, last.other,
@@ -180,7 +180,7 @@ func TestARolloutEndsWhileItIsReverted(t *testing.T) {
 			t.Errorf("before read %d: got error %v of a rollout that has ended", n+1, err)
 		}
 		i.disarm()
-		s.checkIntact()
+		s.checkIntact(t.Context())
 		s.close()
 	}
 }

@@ -20,7 +20,7 @@ type Unit struct {
 
 // Unit reads a unit; the error is entity.NotFound if there is none.
 func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
-	doc, err := st.db.Unit(name)
+	doc, err := st.db.Unit(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
 }
 
 // units reads the units that match, in natural order.
-func (st *State) units(query bson.D) ([]*Unit, error) {
-	docs, err := st.db.Units(query)
+func (st *State) units(ctx context.Context, query bson.D) ([]*Unit, error) {
+	docs, err := st.db.Units(ctx, query)
 	return mapped(docs, func(d modeldb.Unit) *Unit { return &Unit{st, d} }), err
 }
 
@@ -74,7 +74,7 @@ func (st *State) addUnitOps(o *ops, doc modeldb.Unit, c constraints.Value) {
 
 // machine reads the unit's machine; an empty one if it has none yet.
 func (u *Unit) machine(ctx context.Context) (modeldb.Machine, error) {
-	id, err := u.st.db.MachineOf(u.doc)
+	id, err := u.st.db.MachineOf(ctx, u.doc)
 	if err != nil || id == "" {
 		return modeldb.Machine{}, err
 	}

@@ -78,11 +78,11 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 			s.doc.Name),
 			"It has a unit beside each unit of the services that it is related to.")
 	}
-	model, err := s.st.db.AliveModel()
+	model, err := s.st.db.AliveModel(ctx)
 	if err != nil {
 		return err
 	}
-	text, err := s.st.db.Constraints(modeldb.ServiceKey(s.doc.Name))
+	text, err := s.st.db.Constraints(ctx, modeldb.ServiceKey(s.doc.Name))
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []strin
 	}
 	n, instances := b.fits(n, placement, constraints)
 	placement = placement[:min(len(placement), n)]
-	want, doc, err := networks.Demand(s.st.db, o.Ops, constraints, s.doc)
+	want, doc, err := networks.Demand(ctx, s.st.db, o.Ops, constraints, s.doc)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
 
 // Status returns the status of the unit's workload.
 func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
-	return u.st.db.Status(modeldb.WorkloadKey(u.doc.Name))
+	return u.st.db.Status(ctx, modeldb.WorkloadKey(u.doc.Name))
 }
 
 // SetAgentStatus sets the status of the unit's agent. The first one records that the agent has started.
@@ -48,7 +48,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		workload, err := u.st.db.Status(modeldb.WorkloadKey(u.doc.Name))
+		workload, err := u.st.db.Status(ctx, modeldb.WorkloadKey(u.doc.Name))
 		if err != nil {
 			return err
 		}
@@ -89,13 +89,13 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.CharmURL == url {
 			return mongo.ErrNothing
 		}
-		if _, err := u.st.db.Charm(url); err != nil {
+		if _, err := u.st.db.Charm(ctx, url); err != nil {
 			return err
 		}
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		if err := u.st.db.UseCharm(o.Ops, url); err != nil {
+		if err := u.st.db.UseCharm(ctx, o.Ops, url); err != nil {
 			return err
 		}
 		o.Update(modeldb.UnitsC, u.doc.Name, modeltxn.NotDead, bson.D{{"$set", bson.D{{"charm", url}}}})
@@ -104,15 +104,15 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 }
 
 // bound returns the addresses of the endpoints that are bound to other spaces than alpha.
-func (u *Unit) bound(svc *Service, addresses []string) (map[string]entity.BoundAddress, error) {
+func (u *Unit) bound(ctx context.Context, svc *Service, addresses []string) (map[string]entity.BoundAddress, error) {
 	if len(svc.doc.Bindings) == 0 {
 		return nil, nil
 	}
-	ch, err := u.st.db.Charm(svc.doc.CharmURL)
+	ch, err := u.st.db.Charm(ctx, svc.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := u.st.db.Networks()
+	doc, err := u.st.db.Networks(ctx)
 	bound := map[string]entity.BoundAddress{}
 	for _, endpoint := range append(ch.Meta.Endpoints(), charm.ImplicitRelation().Name) {
 		space := doc.NameOf(svc.doc.SpaceFor(endpoint))
@@ -137,7 +137,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
-	config, err := u.st.db.Settings(modeldb.ServiceKey(u.doc.Service))
+	config, err := u.st.db.Settings(ctx, modeldb.ServiceKey(u.doc.Service))
 	if err != nil {
 		return entity.UnitInfo{}, err
 	}
@@ -147,18 +147,18 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmOf(u.doc), ForceCharm: svc.doc.ForceCharm,
 		ConfigVersion: config.Version, ResourcesVersion: svc.doc.Resources, Started: u.doc.Started,
 	}
-	leaders, err := u.st.db.Settings(modeldb.LeaderSettingsKey(u.doc.Service))
+	leaders, err := u.st.db.Settings(ctx, modeldb.LeaderSettingsKey(u.doc.Service))
 	if err != nil && !entity.IsNotFound(err) {
 		return entity.UnitInfo{}, err
 	}
 	info.LeaderSettingsVersion = leaders.Version
-	if info.Tasks, err = u.taskRefs(); err != nil {
+	if info.Tasks, err = u.taskRefs(ctx); err != nil {
 		return entity.UnitInfo{}, err
 	}
-	if info.Storage, err = u.storage(); err != nil {
+	if info.Storage, err = u.storage(ctx); err != nil {
 		return entity.UnitInfo{}, err
 	}
-	if info.Subordinates, err = watches.DeployedBy(u.st.db, entity.UnitTag(u.doc.Name)); err != nil {
+	if info.Subordinates, err = watches.DeployedBy(ctx, u.st.db, entity.UnitTag(u.doc.Name)); err != nil {
 		return entity.UnitInfo{}, err
 	}
 	slices.SortFunc(info.Subordinates, entity.CompareNatural)
@@ -168,7 +168,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	}
 	if addresses := machine.Addresses; len(addresses) > 0 {
 		info.PrivateAddress, info.PublicAddress = addresses[0], addresses[0]
-		if info.Bound, err = u.bound(svc, addresses); err != nil {
+		if info.Bound, err = u.bound(ctx, svc, addresses); err != nil {
 			return entity.UnitInfo{}, err
 		}
 	}
@@ -177,7 +177,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		info.Upgrade = &entity.UnitUpgrade{Number: up.Number, Completing: up.Completing, Done: !slices.Contains(up.Waiting, u.doc.Name)}
 	}
 	if u.doc.Principal != "" {
-		alive, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
+		alive, err := u.st.hasContainerRelation(ctx, u.doc.Service, entity.UnitService(u.doc.Principal))
 		if err != nil {
 			return entity.UnitInfo{}, err
 		}
@@ -207,7 +207,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
 		}
-		machine, err := u.st.db.MachineOf(u.doc)
+		machine, err := u.st.db.MachineOf(ctx, u.doc)
 		if err != nil {
 			return err
 		}
@@ -234,11 +234,11 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 
 // Deployed returns the units that a machine or principal deploys, in natural order.
 func (a Agents) Deployed(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
-	names, err := watches.DeployedBy(a.st.db, parent)
+	names, err := watches.DeployedBy(ctx, a.st.db, parent)
 	if err != nil {
 		return nil, err
 	}
-	units, err := a.st.units(bson.D{{"_id", bson.D{{"$in", names}}}})
+	units, err := a.st.units(ctx, bson.D{{"_id", bson.D{{"$in", names}}}})
 	all := make([]entity.AgentUnit, len(units))
 	for i, u := range units {
 		all[i] = entity.AgentUnit{Name: u.doc.Name, Life: u.doc.Life}

@@ -30,8 +30,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		gone := false
 		write := func(by string, settings map[int]map[string]string) error {
-			for id, values := range settings {
-				if there, err := u.writeSettings(ctx, o, id, by, values); err != nil {
+			for _, id := range slices.Sorted(maps.Keys(settings)) {
+				if there, err := u.writeSettings(ctx, o, id, by, settings[id]); err != nil {
 					return err
 				} else if !there {
 					gone = true // the unit may have been removed too
@@ -43,7 +43,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Applications) > 0 {
-			if err := leadership.Assert(u.st.db, o.Ops, u.doc, changes.Epoch); err != nil {
+			if err := leadership.Assert(ctx, u.st.db, o.Ops, u.doc, changes.Epoch); err != nil {
 				return err
 			}
 		}
@@ -51,14 +51,14 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.OpenPorts)+len(changes.EndpointPorts)+len(changes.ClosePorts) > 0 {
-			if err := ports.Change(u.st.db, o.Ops, u.doc, changes); err != nil {
+			if err := ports.Change(ctx, u.st.db, o.Ops, u.doc, changes); err != nil {
 				return err
 			}
 		}
-		if err := u.charmStateOps(o, changes.CharmState, changes.DropState); err != nil {
+		if err := u.charmStateOps(ctx, o, changes.CharmState, changes.DropState); err != nil {
 			return err
 		}
-		if err := u.payloadOps(o, changes.Payloads, changes.DropPayloads); err != nil {
+		if err := u.payloadOps(ctx, o, changes.Payloads, changes.DropPayloads); err != nil {
 			return err
 		}
 		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
@@ -88,7 +88,7 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	values map[string]string) (there bool, err error) {
 	rel, err := u.st.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
-		if had, unread := u.st.hadRelation(relation); !had {
+		if had, unread := u.st.hadRelation(ctx, relation); !had {
 			return false, cmp.Or(unread, err)
 		}
 		return false, nil
@@ -100,11 +100,11 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 	}
 	key := modeldb.RelationSettingsKey(relation, by)
 	if by == u.doc.Name { // written when the unit enters the scope, and kept
-		if _, err := u.st.db.Settings(key); err != nil {
+		if _, err := u.st.db.Settings(ctx, key); err != nil {
 			return false, err
 		}
 	}
-	changed, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: key, Relation: &relation}, modeltxn.EmptyDeletes(values))
+	changed, err := u.st.db.PutSettings(ctx, o.Ops, modeldb.Settings{ID: key, Relation: &relation}, modeltxn.EmptyDeletes(values))
 	if err != nil {
 		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 	}
@@ -117,7 +117,7 @@ func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by strin
 
 // CharmState returns the charm state that the controller stores for the unit. CommitHook changes it.
 func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
-	doc, err := u.st.db.Settings(modeldb.CharmStateKey(u.doc.Name))
+	doc, err := u.st.db.Settings(ctx, modeldb.CharmStateKey(u.doc.Name))
 	if err != nil && !entity.IsNotFound(err) {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (u *Unit) CharmState(ctx context.Context) (entity.CharmState, error) {
 }
 
 // charmStateOps adds the operations that change the charm state. The caller asserts that the unit exists.
-func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error {
+func (u *Unit) charmStateOps(ctx context.Context, o *ops, set entity.CharmState, drop []string) error {
 	if len(set)+len(drop) == 0 {
 		return nil
 	}
@@ -136,6 +136,6 @@ func (u *Unit) charmStateOps(o *ops, set entity.CharmState, drop []string) error
 	for k, v := range set {
 		changes[k] = v
 	}
-	_, err := u.st.db.PutSettings(o.Ops, modeldb.Settings{ID: modeldb.CharmStateKey(u.doc.Name)}, changes)
+	_, err := u.st.db.PutSettings(ctx, o.Ops, modeldb.Settings{ID: modeldb.CharmStateKey(u.doc.Name)}, changes)
 	return err
 }

@@ -32,7 +32,7 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 		d := u.st.begin(entity.Destruction{})
 		leaves, err := u.goes(ctx, &d)
 		if err == nil && !leaves && u.kind() != lifecycle.Principal {
-			leaves, err = u.isOrphan(o)
+			leaves, err = u.isOrphan(ctx, o)
 		}
 		if err == nil && !leaves {
 			err = mongo.ErrNothing
@@ -69,14 +69,14 @@ func (u *Unit) goes(ctx context.Context, d *destruction) (leaves bool, err error
 // isOrphan reports whether a subordinate has no Alive relation of container scope to its principal's service. It asserts
 // that none is added meanwhile, or at least, if as many were removed as added, that no unit has entered a new one and
 // relied on the subordinate.
-func (u *Unit) isOrphan(o *ops) (bool, error) {
+func (u *Unit) isOrphan(ctx context.Context, o *ops) (bool, error) {
 	service := modeldb.ServiceKey(u.doc.Service)
-	holders, err := u.st.db.CountsOf(service)
+	holders, err := u.st.db.CountsOf(ctx, service)
 	if err != nil {
 		return false, err
 	}
 	o.Expect(service, "relations", holders["relations"])
-	related, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
+	related, err := u.st.hasContainerRelation(ctx, u.doc.Service, entity.UnitService(u.doc.Principal))
 	if err != nil || related {
 		return false, err
 	}
@@ -158,14 +158,14 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	if t.to != entity.Gone {
 		return nil, nil
 	}
-	if err := ports.CloseAll(u.st.db, o.Ops, u.doc); err != nil {
+	if err := ports.CloseAll(ctx, u.st.db, o.Ops, u.doc); err != nil {
 		return nil, err
 	}
 	o.taskedOps(u.doc.Name, u.doc.Tasked)
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 
-func (u *Unit) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
+func (u *Unit) refusal(_ context.Context, goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "subordinates":
 		return entity.Errorf(entity.HasSubordinates, "unit has subordinates")

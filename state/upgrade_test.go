@@ -61,8 +61,8 @@ func withSteps(ofController, ofModels []schema.Step) controller.Options {
 // several writes, the second depending on the first; and one of the controller.
 func steps() (controller, model []schema.Step) {
 	each := func(collection string, change func(*mgo.Collection, string) error) func(context.Context, *mongo.Database) error {
-		return func(_ context.Context, db *mongo.Database) error {
-			return db.With(collection, func(c *mgo.Collection) error {
+		return func(ctx context.Context, db *mongo.Database) error {
+			return db.With(ctx, collection, func(c *mgo.Collection) error {
 				var docs []struct {
 					ID string `bson:"_id"`
 				}
@@ -195,7 +195,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 		if err := open(store); err != nil {
 			t.Fatalf("after %d: %v", i, err)
 		}
-		got, err := take(store)
+		got, err := take(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,11 +276,11 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	newer, err = controller.Open(t.Context(), store, withSteps(steps()))
 	w.ok(err)
 	newer.Close()
-	before, err := take(store)
+	before, err := take(t.Context(), store)
 	w.ok(err)
 	_, err = controller.Open(w.ctx, store, controller.Options{})
 	w.refused(err, entity.NotSupported, "the schema of the controller has version 5, and this program supports up to 4")
-	after, err := take(store)
+	after, err := take(t.Context(), store)
 	w.ok(err)
 	if string(before) != string(after) {
 		t.Error("the refused program changed something")

@@ -212,7 +212,7 @@ func TestWatchesMissNothing(t *testing.T) {
 					}
 				}
 				for range r.IntN(3) { // slow
-					st.Counts()
+					st.Counts(ctx)
 				}
 			case <-deadline:
 				viewed <- context.DeadlineExceeded

@@ -41,7 +41,7 @@ func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool,
 	group.Go(func() {
 		for event := range events {
 			if slow() {
-				w.st.Counts()
+				w.st.Counts(w.Context())
 			}
 			v.mu.Lock()
 			v.seen = update(event)
@@ -151,7 +151,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 	case 5:
 		events, err := w.st.Cleaner().WatchCleanups(ctx)
 		return notified("cleanups", events, err, func() string {
-			counts, _ := w.st.Counts()
+			counts, _ := w.st.Counts(ctx)
 			return fmt.Sprint(counts["cleanups"] > 0)
 		})
 	}

@@ -8,7 +8,7 @@ func (a Agents) AsWatched() *State { return a.st.watched }
 
 // KnownUnit is State.Unit as the model's watches have reported the unit, for methods that refresh what they rely on.
 func (a Agents) KnownUnit(ctx context.Context, name string) (*Unit, error) {
-	doc, err := a.st.watched.db.Unit(name)
+	doc, err := a.st.watched.db.Unit(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -17,7 +17,7 @@ func (a Agents) KnownUnit(ctx context.Context, name string) (*Unit, error) {
 
 // KnownMachine is KnownUnit for a machine.
 func (a Agents) KnownMachine(ctx context.Context, id string) (*Machine, error) {
-	doc, err := a.st.watched.db.Machine(id)
+	doc, err := a.st.watched.db.Machine(ctx, id)
 	if err != nil {
 		return nil, err
 	}

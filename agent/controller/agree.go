@@ -30,14 +30,14 @@ func (c *running) agree(ctx context.Context) error {
 	if err := c.beWaiting(ctx); err != nil {
 		return err
 	}
-	if err := c.ctrl.CheckForms(); err != nil {
+	if err := c.ctrl.CheckForms(ctx); err != nil {
 		return err
 	}
 	behind, err := c.ctrl.IsBehind(ctx)
 	if err != nil || !behind {
 		return err
 	}
-	all, err := c.ctrl.Nodes()
+	all, err := c.ctrl.Nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *running) beWaiting(ctx context.Context) error {
 	if err := c.beat(ctx); err != nil {
 		return err
 	}
-	all, err := c.ctrl.Nodes()
+	all, err := c.ctrl.Nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *running) reachForms(ctx context.Context) error {
 		"beats": func(ctx context.Context) error { return worker.Every(ctx, beatEvery, c.beat) },
 		"end": func(ctx context.Context) error {
 			return worker.Notify(ctx, c.ctrl.WatchNodeUpgrade, func(ctx context.Context) error {
-				if err := c.checkForms(); err != nil {
+				if err := c.checkForms(ctx); err != nil {
 					return err
 				}
 				behind, err := c.ctrl.IsBehind(ctx)
@@ -143,7 +143,7 @@ func (c *running) awaitOlder(ctx context.Context) error {
 	}
 	said := ""
 	err := worker.NotifyAgain(ctx, c.ctrl.WatchNodes, func(context.Context) (time.Duration, error) {
-		ids, err := c.members.older()
+		ids, err := c.members.older(ctx)
 		if err == nil && len(ids) == 0 {
 			err = errNoneOlder
 		}

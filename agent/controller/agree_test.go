@@ -46,7 +46,7 @@ func TestTheSchemaIsUpgradedOnce(t *testing.T) {
 			if want != "" && ran[0].Load() > 0 {
 				s.Fatal("the data is upgraded while an older controller serves")
 			}
-			nodes, err := s.c.members.Nodes()
+			nodes, err := s.c.members.Nodes(t.Context())
 			s.ok(err)
 			waiting := ""
 			for _, n := range nodes {
@@ -91,7 +91,7 @@ func TestAControllerThatIsBackIsSeenAfterTheClaim(t *testing.T) {
 	t.Parallel()
 	store := statetest.Store(t, mongo.Options{})
 	older, _ := statetest.ControllerOn(t, store, controller.Options{Shared: true})
-	newer, err := controller.Attach(store, controller.Options{Shared: true, ModelSteps: append(slices.Clone(state.Steps), schema.Step{})})
+	newer, err := controller.Attach(t.Context(), store, controller.Options{Shared: true, ModelSteps: append(slices.Clone(state.Steps), schema.Step{})})
 	statetest.OK(t, err)
 	t.Cleanup(newer.Close)
 	starts := func() {
@@ -99,7 +99,7 @@ func TestAControllerThatIsBackIsSeenAfterTheClaim(t *testing.T) {
 		_, err := older.Beat(t.Context(), controller.Beat{ID: "1"})
 		statetest.OK(t, err)
 		statetest.OK(t, older.SetNode(t.Context(), controller.Node{ID: "1", Forms: older.Forms()}))
-		statetest.OK(t, older.CheckForms())
+		statetest.OK(t, older.CheckForms(t.Context()))
 	}
 	c := &running{ctrl: newer}
 	c.members = &membership{running: c}
@@ -113,7 +113,7 @@ func TestAControllerThatIsBackIsSeenAfterTheClaim(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.awaitOlder(t.Context()) }()
 	sees := func() bool {
-		ids, err := c.members.older()
+		ids, err := c.members.older(t.Context())
 		statetest.OK(t, err)
 		return len(ids) == 1
 	}
@@ -137,12 +137,12 @@ func TestAControllerThatWasPausedIsNotSteady(t *testing.T) {
 	m := &membership{running: &running{ctrl: ctrl}}
 	is := func(when string, want error) {
 		t.Helper()
-		if err := m.steady(); !errors.Is(err, want) {
+		if err := m.steady(t.Context()); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", when, err, want)
 		}
 	}
 	is("before the first beat", nil)
-	newer, err := controller.Attach(store, controller.Options{Shared: true, ModelSteps: append(slices.Clone(state.Steps), schema.Step{})})
+	newer, err := controller.Attach(t.Context(), store, controller.Options{Shared: true, ModelSteps: append(slices.Clone(state.Steps), schema.Step{})})
 	statetest.OK(t, err)
 	t.Cleanup(newer.Close)
 	statetest.OK(t, newer.ClaimForms(t.Context()))

@@ -39,7 +39,7 @@ func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, err
 	}
-	conf, err := b.restorable()
+	conf, err := b.restorable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +84,11 @@ func (w *progressWriter) Write(p []byte) (n int, err error) {
 // restorable returns the configuration for a backup: that of the controller that bootstrap started, whichever makes the
 // backup. If it is another one, it doesn't know that one's password, which Restore replaces. If that controller was
 // replaced, the configuration is that of the one which makes the backup.
-func (b backups) restorable() ([]byte, error) {
+func (b backups) restorable(ctx context.Context) ([]byte, error) {
 	conf := b.conf
 	conf.MongoURL = ""
 	if conf.LXD != nil {
-		config, err := b.lxd("")
+		config, err := b.lxd(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (b backups) restorable() ([]byte, error) {
 		return conf.marshal()
 	}
 	first := config{}.machine()
-	known, err := b.ctrl.Nodes()
+	known, err := b.ctrl.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}

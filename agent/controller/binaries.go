@@ -85,8 +85,8 @@ func (c *running) storeArchive(ctx context.Context, file string, p entity.Binari
 }
 
 // sweepStored removes the archives from the store that neither models want, as given, nor controllers.
-func (c *running) sweepStored(wanted []string) error {
-	u, err := c.ctrl.NodeUpgrade()
+func (c *running) sweepStored(ctx context.Context, wanted []string) error {
+	u, err := c.ctrl.NodeUpgrade(ctx)
 	if err != nil {
 		return err
 	}

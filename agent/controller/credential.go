@@ -26,10 +26,10 @@ func credentialOf(config *lxd.Config) *entity.CloudCredential {
 
 // lxd returns how LXD is reached with the credential of that name: as bootstrap or a restore said, with what a superuser has
 // set since.
-func (c *running) lxd(credential string) (lxd.Config, error) {
+func (c *running) lxd(ctx context.Context, credential string) (lxd.Config, error) {
 	config := *c.conf.LXD
 	config.Controller = c.conf.Controller
-	one, err := c.ctrl.CloudCredential(credential)
+	one, err := c.ctrl.CloudCredential(ctx, credential)
 	if err == nil && one != nil {
 		config.SetCredential(*one)
 	}
@@ -44,13 +44,13 @@ type lxds struct {
 }
 
 // get returns LXD as it is reached with a credential.
-func (l *lxds) get(credential string) (*lxd.Cloud, error) {
+func (l *lxds) get(ctx context.Context, credential string) (*lxd.Cloud, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if cloud, ok := l.opened[credential]; ok {
 		return cloud, nil
 	}
-	config, err := l.lxd(credential)
+	config, err := l.lxd(ctx, credential)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use LXD: %w", err)
 	}
@@ -63,7 +63,7 @@ func (l *lxds) get(credential string) (*lxd.Cloud, error) {
 
 // Open is a provider.Open.
 func (l *lxds) Open(ctx context.Context, config provider.Config) (provider.Environ, error) {
-	cloud, err := l.get(config.Credential)
+	cloud, err := l.get(ctx, config.Credential)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (l *lxds) Open(ctx context.Context, config provider.Config) (provider.Envir
 
 // pools returns the room of the pool that is reached with the cloud's first credential; nothing if LXD does not say.
 func (l *lxds) pools(ctx context.Context) map[string]metrics.Disk {
-	cloud, err := l.get("")
+	cloud, err := l.get(ctx, "")
 	if err != nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (l *lxds) follow(ctx context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for name, cloud := range maps.Clone(l.opened) {
-			config, err := l.lxd(name)
+			config, err := l.lxd(ctx, name)
 			if entity.IsNotFound(err) { // no model uses it
 				delete(l.opened, name)
 				continue
@@ -136,7 +136,7 @@ func (c *running) at(model, credential string) provider.Config {
 
 // openModel opens the cloud of a model that may be ready or not.
 func (c *running) openModel(ctx context.Context, open provider.Open, model string) (provider.Environ, error) {
-	row, err := c.ctrl.ModelRow(model)
+	row, err := c.ctrl.ModelRow(ctx, model)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (c *running) inCloud(
 ) worker.Func {
 	return c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 		for {
-			row, err := c.ctrl.ModelRow(st.UUID())
+			row, err := c.ctrl.ModelRow(ctx, st.UUID())
 			if err != nil {
 				return err
 			}
@@ -189,7 +189,7 @@ func (c *running) awaitOther(ctx context.Context, model, credential string) erro
 		return err
 	}
 	for range events {
-		row, err := c.ctrl.ModelRow(model)
+		row, err := c.ctrl.ModelRow(ctx, model)
 		if err != nil {
 			return err
 		}

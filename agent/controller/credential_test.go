@@ -33,7 +33,7 @@ func TestARunningControllerUsesANewCredential(t *testing.T) {
 
 	c := &running{ctrl: s.c.ctrl, conf: config{Controller: s.c.conf.Controller, Cloud: lxdCloud, LXD: fake.config(0)}}
 	clouds := &lxds{running: c, opened: map[string]*lxd.Cloud{}}
-	cloud, err := clouds.get("")
+	cloud, err := clouds.get(t.Context(), "")
 	s.ok(err)
 	if err := cloud.Ping(s.ctx); !errors.Is(err, entity.Unauthorized) {
 		t.Fatalf("the first credential: %v", err)
@@ -59,10 +59,10 @@ func TestARunningControllerUsesANewCredential(t *testing.T) {
 	}
 	s.ok(s.c.ctrl.SetCloudCredential(s.ctx, "", next))
 	s.eventually("LXD to trust the controller", func() bool { return cloud.Ping(s.ctx) == nil })
-	if how, err := c.lxd(""); err != nil || how.ClientKey != trusted.Key {
+	if how, err := c.lxd(ctx, ""); err != nil || how.ClientKey != trusted.Key {
 		t.Errorf("a controller that starts uses %v, %v", how.ClientCert, err)
 	}
-	text, err := backups{c}.restorable()
+	text, err := backups{c}.restorable(ctx)
 	s.ok(err)
 	var saved config
 	s.ok(json.Unmarshal(text, &saved))
@@ -143,7 +143,7 @@ func TestEachControllerUsesANewCredential(t *testing.T) {
 	runs := func(n *running) (trusted func() bool) {
 		c := &running{ctrl: n.ctrl, options: n.options, conf: config{Controller: n.conf.Controller, Cloud: lxdCloud, LXD: fake.config(0)}}
 		c.options.Open = nil
-		open, _, err := c.cloud()
+		open, _, err := c.cloud(t.Context())
 		s.ok(err)
 		ctx, stop := context.WithCancel(s.ctx)
 		done := make(chan error, 1)
@@ -204,7 +204,7 @@ func TestWorkersUseTheCredentialOfTheirModel(t *testing.T) {
 	fake := newFakeLXD(s, 1)
 	c := &running{ctrl: s.c.ctrl, server: s.c.server, conf: s.c.conf}
 	c.conf.Cloud, c.conf.LXD = lxdCloud, fake.config(0)
-	open, _, err := c.cloud()
+	open, _, err := c.cloud(t.Context())
 	s.ok(err)
 	trusted := func(model string) bool {
 		t.Helper()

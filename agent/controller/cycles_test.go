@@ -114,10 +114,10 @@ func (s *system) footprint(age time.Duration, most int) footprint {
 	_, err := s.st.Transactions().PruneTransactions(s.ctx, age)
 	s.ok(err)
 	db := s.c.store.Open(s.st.UUID())
-	counts, err := db.Counts()
+	counts, err := db.Counts(s.ctx)
 	s.ok(err)
 	f.txns, f.stash = counts["txns"], counts["txns.stash"]
-	f.queue, err = mongotest.LongestQueue(db)
+	f.queue, err = mongotest.LongestQueue(s.ctx, db)
 	s.ok(err)
 	db.Close(nil)
 	open := descriptors(s.T)

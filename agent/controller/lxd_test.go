@@ -75,7 +75,7 @@ func TestControllerOnLXD(t *testing.T) {
 		t.Error("machines share a lock, although each has an operating system of its own")
 	}
 	conf.LXD = nil
-	if _, _, err := (&running{conf: conf}).cloud(); !errors.Is(err, entity.Invalid) {
+	if _, _, err := (&running{conf: conf}).cloud(t.Context()); !errors.Is(err, entity.Invalid) {
 		t.Errorf("without LXD's configuration: %v", err)
 	}
 }

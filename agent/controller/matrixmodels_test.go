@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestDestructionMatrixOfModels(t *testing.T) {
 			if i >= len(c.strengths) {
 				return ""
 			}
-			return c.unended(c.strengths[i])
+			return c.unended(c.Context(), c.strengths[i])
 		})
 	}
 }
@@ -192,7 +193,7 @@ func (c *modelCell) unobstructed() string {
 }
 
 // unended says what is still missing after a destruction with a strength.
-func (c *modelCell) unended(strength entity.Strength) string {
+func (c *modelCell) unended(ctx context.Context, strength entity.Strength) string {
 	c.Helper()
 	rows, err := c.c.ctrl.Models(c.ctx)
 	c.ok(err)
@@ -210,7 +211,7 @@ func (c *modelCell) unended(strength entity.Strength) string {
 	if at >= 0 {
 		return "it is there"
 	}
-	databases, err := c.c.store.Databases()
+	databases, err := c.c.store.Databases(ctx)
 	c.ok(err)
 	if slices.Contains(databases, c.st.UUID()) {
 		return "its database is left"

@@ -37,14 +37,14 @@ func (m *membership) beaten(began time.Time) {
 // steady returns an error if this process was paused for so long that the others may have upgraded the stored data to a
 // form that it does not know. What clients sent before that must not be done any more. The API server asks it before each
 // request, and the store before each commit, because the pause may have come in the middle of a request.
-func (m *membership) steady() error {
+func (m *membership) steady(ctx context.Context) error {
 	m.mu.Lock()
 	fresh := time.Since(m.beat) < steadyFor
 	m.mu.Unlock()
 	if fresh {
 		return nil
 	}
-	err := m.ctrl.CheckForms()
+	err := m.ctrl.CheckForms(ctx)
 	if errors.Is(err, entity.NotSupported) {
 		err = entity.Errorf(entity.Unavailable, "this controller restarts: %w", err)
 	}
@@ -74,12 +74,12 @@ func (m *membership) Watch(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // Nodes implements facades.Controllers.
-func (m *membership) Nodes() ([]entity.ControllerNode, error) {
-	known, err := m.ctrl.Nodes()
+func (m *membership) Nodes(ctx context.Context) ([]entity.ControllerNode, error) {
+	known, err := m.ctrl.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	leader, err := m.ctrl.SingularHolder()
+	leader, err := m.ctrl.SingularHolder(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,22 +97,24 @@ func (m *membership) Nodes() ([]entity.ControllerNode, error) {
 }
 
 // Upgrade implements facades.Controllers.
-func (m *membership) Upgrade() (*entity.ControllerUpgrade, error) { return m.ctrl.NodeUpgrade() }
+func (m *membership) Upgrade(ctx context.Context) (*entity.ControllerUpgrade, error) {
+	return m.ctrl.NodeUpgrade(ctx)
+}
 
 // upgrade returns the last upgrade, and whether another controller runs other binaries than this one.
-func (m *membership) upgrade() (u *entity.ControllerUpgrade, mixed bool, err error) {
-	if u, err = m.Upgrade(); err != nil {
+func (m *membership) upgrade(ctx context.Context) (u *entity.ControllerUpgrade, mixed bool, err error) {
+	if u, err = m.Upgrade(ctx); err != nil {
 		return nil, false, err
 	}
-	known, err := m.ctrl.Nodes()
+	known, err := m.ctrl.Nodes(ctx)
 	return u, slices.ContainsFunc(known, func(n controller.Node) bool {
 		return n.Version != agent.Version || n.SHA256 != binaries.Own()
 	}), err
 }
 
 // turns implements turner.nodes.
-func (m *membership) turns() (all []entity.ControllerNode, lost func(id string) bool, err error) {
-	all, err = m.Nodes()
+func (m *membership) turns(ctx context.Context) (all []entity.ControllerNode, lost func(id string) bool, err error) {
+	all, err = m.Nodes(ctx)
 	return all, func(id string) bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -150,8 +152,8 @@ func (m *membership) see(all []controller.Beat) (up []string) {
 }
 
 // older returns the controllers that are up, and know only older forms of the stored data than this one.
-func (m *membership) older() ([]string, error) {
-	known, err := m.ctrl.Nodes()
+func (m *membership) older(ctx context.Context) ([]string, error) {
+	known, err := m.ctrl.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (m *membership) older() ([]string, error) {
 func (m *membership) followAddresses() worker.Func {
 	return func(ctx context.Context) error {
 		return worker.Notify(ctx, m.Watch, func(context.Context) error {
-			known, err := m.ctrl.Nodes()
+			known, err := m.ctrl.Nodes(ctx)
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func (c *running) reading(ctx context.Context) (metrics.Reading, error) {
 		}
 		m := metrics.Model{Name: row.Name, Present: agents[row.UUID].Present, FullDisks: agents[row.UUID].FullDisks,
 			Failing: len(c.failures.list(row.UUID))}
-		if m.Backlog, err = state.Backlog(st); err != nil {
+		if m.Backlog, err = state.Backlog(ctx, st); err != nil {
 			return r, err
 		}
 		r.Models = append(r.Models, m)

@@ -141,7 +141,7 @@ func (m *migrator) recorded() (*migration, error) {
 // checkAlone returns an error if other controllers use the store. What it has about upgrades of several is removed, because
 // nothing keeps that up to date while one controller is all there is.
 func (m *migrator) checkAlone(ctx context.Context, from *mongo.Store) error {
-	ctrl, err := controller.Attach(from, m.options.State)
+	ctrl, err := controller.Attach(ctx, from, m.options.State)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (m *migrator) checkAlone(ctx context.Context, from *mongo.Store) error {
 	if m.From == "" {
 		return ctrl.ForgetNodeUpgrade(ctx)
 	}
-	nodes, err := ctrl.Nodes()
+	nodes, err := ctrl.Nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (m *migrator) checkAlone(ctx context.Context, from *mongo.Store) error {
 		return entity.WithHint(entity.Errorf(entity.InUse, "controller %s uses it too", nodes[i].ID),
 			"Remove the other controllers first: juju destroy-machine -m controller %s", nodes[i].ID)
 	}
-	u, err := ctrl.NodeUpgrade()
+	u, err := ctrl.NodeUpgrade(ctx)
 	if err == nil && u.IsGoing() {
 		err = entity.WithHint(entity.Errorf(entity.InUse, "the controller is being upgraded to %s", u.To.Build()),
 			"Wait for the end of that: juju upgrade-controller")
@@ -193,17 +193,17 @@ func (m *migrator) prepare(ctx context.Context, left *migration, from *mongo.Sto
 	if err := checkShareable(to); err != nil {
 		return nil, err
 	}
-	names, err := to.Databases()
+	names, err := to.Databases(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if left != nil && left.To == m.To { // begin again
-		ours, err := from.Databases()
+		ours, err := from.Databases(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range ours {
-			if err := to.Drop(name); err != nil {
+			if err := to.Drop(ctx, name); err != nil {
 				return nil, err
 			}
 		}

@@ -39,7 +39,7 @@ func (s *system) modelGone(st *state.State) {
 		if slices.ContainsFunc(rows, func(r controller.ModelRow) bool { return r.UUID == st.UUID() }) {
 			continue
 		}
-		databases, err := s.c.store.Databases()
+		databases, err := s.c.store.Databases(ctx)
 		s.ok(err)
 		if slices.Contains(databases, st.UUID()) {
 			s.Errorf("the database of model %q is left", st.Name())

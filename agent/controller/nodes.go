@@ -79,7 +79,7 @@ func (c *running) join() worker.Func {
 				all, err = c.ctrl.Beat(ctx, controller.Beat{ID: own, Failures: c.failures.everything()})
 			}
 			if err == nil {
-				err = c.checkForms()
+				err = c.checkForms(ctx)
 			}
 			if errors.Is(err, entity.StoreAway) {
 				return nil // the next beat follows at the usual time, and not after a failed worker's pause
@@ -102,8 +102,8 @@ func (c *running) node(addresses []string) controller.Node {
 }
 
 // checkForms ends this controller if the stored data is upgraded to a form that it does not know.
-func (c *running) checkForms() error {
-	err := c.ctrl.CheckForms()
+func (c *running) checkForms(ctx context.Context) error {
+	err := c.ctrl.CheckForms(ctx)
 	if errors.Is(err, entity.NotSupported) {
 		err = fmt.Errorf("%w: %w", worker.ErrFatal, err)
 	}
@@ -154,7 +154,7 @@ const tellEvery = time.Second
 func (c *running) sharePresence() worker.Func {
 	return func(ctx context.Context) error {
 		own := c.conf.machine()
-		if err := c.ctrl.DropPresence(own); err != nil { // what the last process knew
+		if err := c.ctrl.DropPresence(ctx, own); err != nil { // what the last process knew
 			return err
 		}
 		recorder := c.server.Presence()
@@ -163,7 +163,7 @@ func (c *running) sharePresence() worker.Func {
 				recorder.ChangeAll()
 				return worker.Every(ctx, tellEvery, func(context.Context) error {
 					for model, agents := range recorder.Changes() {
-						if err := c.ctrl.SetPresence(own, model, agents); err != nil {
+						if err := c.ctrl.SetPresence(ctx, own, model, agents); err != nil {
 							return err
 						}
 					}
@@ -172,7 +172,7 @@ func (c *running) sharePresence() worker.Func {
 			},
 			"presence learned": func(ctx context.Context) error {
 				return worker.Strings(ctx, c.ctrl.WatchPresences, func(_ context.Context, ids []string) error {
-					found, err := c.ctrl.Presences(ids)
+					found, err := c.ctrl.Presences(ctx, ids)
 					if err != nil {
 						return err
 					}

@@ -14,8 +14,8 @@ import (
 const peerDial = 10 * time.Second
 
 // logs returns the parts of a model's log that the other controllers have. What a controller that is down has is missing.
-func (m *membership) logs(model string) (sources []logs.Source) {
-	known, err := m.Nodes()
+func (m *membership) logs(ctx context.Context, model string) (sources []logs.Source) {
+	known, err := m.Nodes(ctx)
 	if err != nil {
 		return []logs.Source{{Name: "the other controllers",
 			Follow: func(context.Context, logs.Query, func(debuglog.Message) error) error { return err }}}

@@ -322,7 +322,7 @@ func (p *foreseer) awaitEnd(plan *entity.Plan, before facts) (ran []entity.Plann
 	events, err := p.c.ctrl.WatchUnfinishedModels(ctx)
 	p.ok(err)
 	for range events {
-		if _, err := p.c.ctrl.ModelRow(p.model); entity.IsNotFound(err) {
+		if _, err := p.c.ctrl.ModelRow(ctx, p.model); entity.IsNotFound(err) {
 			ran, _ = p.took()
 			lasts := func(what string) bool { // it has no life, and plans leave it
 				kind, _, _ := strings.Cut(what, " ")

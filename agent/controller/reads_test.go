@@ -100,7 +100,7 @@ func TestReadsOfAUnit(t *testing.T) {
 	store, err := mongo.OpenURL(s.ctx, url, mongo.Options{Dial: set.Dial})
 	s.ok(err)
 	defer store.Close()
-	beside, err := controller.Attach(store, controller.Options{Shared: true})
+	beside, err := controller.Attach(t.Context(), store, controller.Options{Shared: true})
 	s.ok(err)
 	defer beside.Close()
 	s.st, err = beside.Model(s.ctx, s.model)

@@ -162,11 +162,11 @@ func dropDatabases(ctx context.Context, left restoration, o Options) error {
 	}
 	defer store.Close()
 	for _, name := range left.Databases {
-		if err := store.Drop(name); err != nil {
+		if err := store.Drop(ctx, name); err != nil {
 			return fmt.Errorf("cannot remove what is in %s: %w", url, err)
 		}
 	}
-	return store.DropBarrier()
+	return store.DropBarrier(ctx)
 }
 
 func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
@@ -209,7 +209,7 @@ func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
 
 // load writes the backup's databases into the store, which must not have them.
 func (s *restorer) load(ctx context.Context, store *mongo.Store) error {
-	there, err := store.Databases()
+	there, err := store.Databases(ctx)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *restorer) open(ctx context.Context, store *mongo.Store) (*Bootstrapped,
 		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: it is of controller %q, and its store of %q", s.conf.Controller, ctrl.UUID())
 	}
 	// The restored controller uses as its first credential that with which the restore has reached the cloud.
-	if one, err := ctrl.CloudCredential(""); err != nil {
+	if one, err := ctrl.CloudCredential(ctx, ""); err != nil {
 		return nil, err
 	} else if one != nil {
 		if err := ctrl.SetCloudCredential(ctx, "", *credentialOf(s.conf.LXD)); err != nil {

@@ -178,7 +178,7 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 			t.Errorf("machine %s: runs a controller %v, instance %q", m.ID(), m.IsManager(), m.InstanceID())
 		}
 	}
-	nodes, err := s.c.ctrl.Nodes()
+	nodes, err := s.c.ctrl.Nodes(t.Context())
 	s.ok(err)
 	if len(nodes) > 0 {
 		t.Errorf("the restored controller knows others: %+v", nodes)

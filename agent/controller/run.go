@@ -169,7 +169,7 @@ func (c *running) run(ctx context.Context) (err error) {
 		defer loggo.RemoveWriter("store")
 	}
 	sayLast(c.own)
-	if c.ctrl, err = controller.Attach(c.store, c.options.State); err != nil {
+	if c.ctrl, err = controller.Attach(ctx, c.store, c.options.State); err != nil {
 		return err
 	}
 	defer c.ctrl.Close()
@@ -192,7 +192,7 @@ func (c *running) run(ctx context.Context) (err error) {
 				"Find out who has taken it: ss -ltnp 'sport = :%s'\n"+
 				"When that has ended, run the command again.", port(c.conf.Address))
 	}
-	open, cloudWorker, err := c.cloud()
+	open, cloudWorker, err := c.cloud(ctx)
 	if err == nil {
 		open = c.metrics.Open(open)
 		err = c.packBinaries()
@@ -291,8 +291,8 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 		manual = manualHosts{c}
 	}
 	var controllers facades.Controllers
-	var otherLogs func(string) []logs.Source
-	var steady func() error
+	var otherLogs func(context.Context, string) []logs.Source
+	var steady func(context.Context) error
 	if c.members != nil {
 		controllers, otherLogs, steady = c.members, c.members.logs, c.members.steady
 	}
@@ -372,7 +372,7 @@ func attachmentOf(a entity.Attached) provider.AttachmentParams {
 }
 
 // cloud returns a function that opens a model's cloud, and a worker that the cloud needs, or nil.
-func (c *running) cloud() (provider.Open, worker.Func, error) {
+func (c *running) cloud(ctx context.Context) (provider.Open, worker.Func, error) {
 	if c.options.Open != nil {
 		return c.options.Open, nil, nil
 	}
@@ -393,7 +393,7 @@ func (c *running) cloud() (provider.Open, worker.Func, error) {
 			return nil, nil, entity.Errorf(entity.Invalid, "cannot use LXD: the controller's configuration does not name it")
 		}
 		clouds := &lxds{running: c, opened: map[string]*lxd.Cloud{}}
-		if _, err := clouds.get(""); err != nil {
+		if _, err := clouds.get(ctx, ""); err != nil {
 			return nil, nil, err
 		}
 		c.follow, c.pools = clouds.follow, clouds.pools

@@ -31,7 +31,7 @@ const (
 // separate makes the restored controller the only one: the machines of the others no longer run one, and those that are
 // on this host are ended. It fails if another one answers.
 func (s *restorer) separate(ctx context.Context, ctrl *controller.Controller, own *state.State) error {
-	nodes, err := ctrl.Nodes()
+	nodes, err := ctrl.Nodes(ctx)
 	if err != nil {
 		return err
 	}

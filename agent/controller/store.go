@@ -100,7 +100,7 @@ func makeStore(ctx context.Context, own, controller, url string, o Options, fata
 	if err != nil {
 		return nil, err
 	}
-	names, err := store.Databases()
+	names, err := store.Databases(ctx)
 	if err == nil && slices.Contains(names, controllerDB) {
 		err = occupied(parsed)
 	}
@@ -156,15 +156,15 @@ func RemoveStore(ctx context.Context, dir string) error {
 
 // dropAll drops the databases of the controller with the given UUID.
 func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
-	names, err := store.Databases()
+	names, err := store.Databases(ctx)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(names, controllerDB) {
-		ctrl, err := controller.Attach(store, controller.Options{}) // what goes away is not upgraded
+		ctrl, err := controller.Attach(ctx, store, controller.Options{}) // what goes away is not upgraded
 		if errors.Is(err, entity.NotFound) {
 			// Its bootstrap was interrupted before the store held a controller.
-			return errors.Join(store.Drop(controllerDB), store.DropBarrier())
+			return errors.Join(store.Drop(ctx, controllerDB), store.DropBarrier(ctx))
 		}
 		if err != nil {
 			return err
@@ -177,5 +177,5 @@ func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 			return err
 		}
 	}
-	return store.DropBarrier()
+	return store.DropBarrier(ctx)
 }

@@ -233,7 +233,7 @@ func (s *system) empty(m *entity.ModelStatus) bool {
 	}
 	db := s.c.store.Open(s.st.UUID())
 	defer db.Close(nil)
-	counts, err := db.Counts()
+	counts, err := db.Counts(s.ctx)
 	s.ok(err)
 	for collection, n := range counts {
 		if n > 0 && !slices.Contains(outlasting, collection) {

@@ -36,14 +36,14 @@ type turner struct {
 	// switchTo gets the binaries, and makes them current from the next start on, on trial.
 	switchTo func(ctx context.Context, to entity.Binaries) error
 	// nodes returns all controllers. lost reports whether one has been silent for so long that it loses its turn.
-	nodes func() (all []entity.ControllerNode, lost func(id string) bool, err error)
+	nodes func(ctx context.Context) (all []entity.ControllerNode, lost func(id string) bool, err error)
 	now   func() time.Time
 	retry time.Duration // firstTurnRetry, except in tests
 }
 
 // A turnStore is what a turner needs of the store. *controller.Controller implements it.
 type turnStore interface {
-	NodeUpgrade() (*entity.ControllerUpgrade, error)
+	NodeUpgrade(context.Context) (*entity.ControllerUpgrade, error)
 	TakeTurn(ctx context.Context, node string, to entity.Binaries) (bool, error)
 	NodeChanged(ctx context.Context, node string, to entity.Binaries) error
 	NodeFailed(ctx context.Context, node string, turn int, why string) error
@@ -60,7 +60,7 @@ type turnDir interface {
 // begin does what must be done before the controller serves, and reports whether it must restart. What it serves is
 // nothing yet, so it changes without a turn, once the first of the others has shown that the new binaries work.
 func (t turner) begin(ctx context.Context) (restart bool, err error) {
-	u, err := t.store.NodeUpgrade()
+	u, err := t.store.NodeUpgrade(ctx)
 	if err != nil || u == nil {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (t turner) change(ctx context.Context, u *entity.ControllerUpgrade, turn in
 
 // next takes the next step of an upgrade while the controller serves, and reports whether it must restart.
 func (t turner) next(ctx context.Context) (restart bool, err error) {
-	u, err := t.store.NodeUpgrade()
+	u, err := t.store.NodeUpgrade(ctx)
 	if err != nil || u == nil || u.Cancelled != "" {
 		return false, err
 	}
@@ -134,7 +134,7 @@ func (t turner) next(ctx context.Context) (restart bool, err error) {
 	if record.Failed != nil && record.Failed.Same(u.To) {
 		return false, t.fail(ctx, u, record.Failed.Error)
 	}
-	nodes, lost, err := t.nodes()
+	nodes, lost, err := t.nodes(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -202,7 +202,7 @@ func (t turner) take(ctx context.Context, u *entity.ControllerUpgrade) (restart 
 	if err != nil || !took {
 		return false, err
 	}
-	if u, err = t.store.NodeUpgrade(); err != nil || u == nil || u.Turn != t.id {
+	if u, err = t.store.NodeUpgrade(ctx); err != nil || u == nil || u.Turn != t.id {
 		return false, err
 	}
 	return t.change(ctx, u, u.Turns)
@@ -224,7 +224,7 @@ func (c *running) turner() turner {
 			if err := c.replacing.Install(ctx, path, to); err != nil {
 				return err
 			}
-			nodes, err := c.ctrl.Nodes()
+			nodes, err := c.ctrl.Nodes(ctx)
 			if err != nil {
 				return err
 			}
@@ -249,7 +249,7 @@ func (c *running) beginUpgrade(ctx context.Context, by string, to entity.Binarie
 		// The caller's claim must not decide whether this is a downgrade.
 		return entity.Errorf(entity.Invalid, "the agent binaries have version %s, not %s", stored.Version, entity.Named(to.Version))
 	}
-	nodes, err := c.ctrl.Nodes()
+	nodes, err := c.ctrl.Nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func (c *running) checkJoining(ctx context.Context) error {
 func (c *running) takeTurns() worker.Func {
 	return func(ctx context.Context) error {
 		return worker.NotifyAgain(ctx, c.ctrl.WatchNodeUpgrade, func(ctx context.Context) (time.Duration, error) {
-			if err := c.checkForms(); err != nil {
+			if err := c.checkForms(ctx); err != nil {
 				return 0, err
 			}
 			restart, err := c.turner().next(ctx)
@@ -309,7 +309,7 @@ func (c *running) takeTurns() worker.Func {
 			if err != nil {
 				return 0, err
 			}
-			u, err := c.ctrl.NodeUpgrade()
+			u, err := c.ctrl.NodeUpgrade(ctx)
 			if err != nil || u == nil || !u.IsGoing() && u.Turn == "" && !c.turner().wants(u) {
 				return 0, err
 			}

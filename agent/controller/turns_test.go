@@ -58,9 +58,9 @@ func (w *turnWorld) ok(err error) {
 	statetest.OK(w, err)
 }
 
-func (w *turnWorld) upgrade() *entity.ControllerUpgrade {
+func (w *turnWorld) upgrade(ctx context.Context) *entity.ControllerUpgrade {
 	w.Helper()
-	u, err := w.ctrl.NodeUpgrade()
+	u, err := w.ctrl.NodeUpgrade(ctx)
 	w.ok(err)
 	return u
 }
@@ -88,8 +88,8 @@ func crashingStep(w *turnWorld, step func() error) error {
 }
 
 // The store and the directory, as processes see them.
-func (n *turnNode) NodeUpgrade() (*entity.ControllerUpgrade, error) {
-	return crashing(n.turnWorld, n.ctrl.NodeUpgrade)
+func (n *turnNode) NodeUpgrade(ctx context.Context) (*entity.ControllerUpgrade, error) {
+	return crashing(n.turnWorld, func() (*entity.ControllerUpgrade, error) { return n.ctrl.NodeUpgrade(ctx) })
 }
 
 func (n *turnNode) TakeTurn(ctx context.Context, node string, to entity.Binaries) (bool, error) {
@@ -134,7 +134,7 @@ func (n *turnNode) turner() turner {
 				return nil
 			})
 		},
-		nodes: func() (all []entity.ControllerNode, lost func(string) bool, err error) {
+		nodes: func(context.Context) (all []entity.ControllerNode, lost func(string) bool, err error) {
 			for _, o := range n.nodes {
 				runs := o.runs
 				all = append(all, entity.ControllerNode{Machine: o.id, Version: runs.Version, SHA256: runs.SHA256,
@@ -194,7 +194,7 @@ func (n *turnNode) start() {
 }
 
 // round lets a controller take a step.
-func (n *turnNode) round() {
+func (n *turnNode) round(ctx context.Context) {
 	n.Helper()
 	if !n.serves {
 		n.down++
@@ -208,7 +208,7 @@ func (n *turnNode) round() {
 		}
 		n.runs, n.serves = entity.Binaries{}, false
 	})
-	if u := n.upgrade(); !n.serves && u.Turn == n.id {
+	if u := n.upgrade(ctx); !n.serves && u.Turn == n.id {
 		n.turns = true
 		for _, o := range n.nodes {
 			if o != n && o.turns && o.down < turnBeats {
@@ -219,26 +219,26 @@ func (n *turnNode) round() {
 }
 
 // settle lets all controllers go on until nothing changes any more.
-func (w *turnWorld) settle() {
+func (w *turnWorld) settle(ctx context.Context) {
 	w.Helper()
 	for range 5 * len(w.nodes) {
 		for _, n := range w.nodes {
 			if !n.serves {
 				n.start()
 			}
-			n.round()
+			n.round(ctx)
 		}
 	}
 }
 
 // sees checks the versions of all controllers, the upgrade's state, and which controllers have failed how often.
-func (w *turnWorld) sees(when, versions, state string) {
+func (w *turnWorld) sees(ctx context.Context, when, versions, state string) {
 	w.Helper()
 	var all, failed []string
 	for _, n := range w.nodes {
 		all = append(all, n.runs.Version)
 	}
-	u := w.upgrade()
+	u := w.upgrade(ctx)
 	for _, f := range u.Failed {
 		failed = append(failed, fmt.Sprintf("%s failed %d: %s", f.Machine, f.Tries, f.Error))
 	}
@@ -270,26 +270,26 @@ func TestControllersChangeOneAfterAnother(t *testing.T) {
 	}
 	for _, next := range []string{"1", "2", "0"} {
 		for _, n := range w.nodes {
-			n.round()
+			n.round(t.Context())
 		}
-		if u := w.upgrade(); u.Turn != next {
+		if u := w.upgrade(t.Context()); u.Turn != next {
 			t.Errorf("the turn is %q's, want %s: %+v", u.Turn, next, u)
 		}
 		for _, n := range w.nodes {
 			if n.serves == (n.id == next) {
 				t.Errorf("controller %s serves: %v, in the turn of %s", n.id, n.serves, next)
 			}
-			n.round()
+			n.round(t.Context())
 		}
 		w.node(next).start()
-		w.node(next).round()
+		w.node(next).round(t.Context())
 	}
-	w.node("1").round()
-	w.sees("at the end", "0.2.0 0.2.0 0.2.0", "done")
+	w.node("1").round(t.Context())
+	w.sees(t.Context(), "at the end", "0.2.0 0.2.0 0.2.0", "done")
 	w.ok(w.begin(other))
-	w.settle()
-	if w.sees("the next upgrade", "0.3.0 0.3.0 0.3.0", "done"); w.upgrade().Turns != 3 {
-		t.Errorf("%+v", w.upgrade())
+	w.settle(t.Context())
+	if w.sees(t.Context(), "the next upgrade", "0.3.0 0.3.0 0.3.0", "done"); w.upgrade(t.Context()).Turns != 3 {
+		t.Errorf("%+v", w.upgrade(t.Context()))
 	}
 }
 
@@ -300,22 +300,22 @@ func TestControllersThatCannotChange(t *testing.T) {
 	w := newTurnWorld(t, 3)
 	w.node("1").breaks = 1
 	w.ok(w.begin(newBinaries))
-	w.settle()
-	w.sees("the first fails", "0.1.0 0.1.0 0.1.0", "cancelled: controller 1: no such luck; 1 failed 1: no such luck")
+	w.settle(t.Context())
+	w.sees(t.Context(), "the first fails", "0.1.0 0.1.0 0.1.0", "cancelled: controller 1: no such luck; 1 failed 1: no such luck")
 	w.node("2").breaks = 2
 	w.ok(w.begin(newBinaries))
-	w.settle()
-	w.sees("a later one fails", "0.2.0 0.2.0 0.1.0", "going; 2 failed 1: no such luck")
+	w.settle(t.Context())
+	w.sees(t.Context(), "a later one fails", "0.2.0 0.2.0 0.1.0", "going; 2 failed 1: no such luck")
 	w.now = w.now.Add(firstTurnRetry + time.Second)
-	w.settle()
-	w.sees("it fails again", "0.2.0 0.2.0 0.1.0", "going; 2 failed 2: no such luck")
+	w.settle(t.Context())
+	w.sees(t.Context(), "it fails again", "0.2.0 0.2.0 0.1.0", "going; 2 failed 2: no such luck")
 	w.now = w.now.Add(firstTurnRetry + time.Second)
-	w.settle()
-	w.sees("its pause grows", "0.2.0 0.2.0 0.1.0", "going; 2 failed 2: no such luck")
+	w.settle(t.Context())
+	w.sees(t.Context(), "its pause grows", "0.2.0 0.2.0 0.1.0", "going; 2 failed 2: no such luck")
 	other := entity.Binaries{Version: "0.3.0", SHA256: strings.Repeat("cd", 32)}
 	w.ok(w.begin(other)) // which may repair what is wrong
-	w.settle()
-	w.sees("another upgrade", "0.3.0 0.3.0 0.3.0", "done")
+	w.settle(t.Context())
+	w.sees(t.Context(), "another upgrade", "0.3.0 0.3.0 0.3.0", "done")
 }
 
 // A controller on which newer binaries were installed by hand in its turn is not downgraded, and does not keep the turn.
@@ -323,13 +323,13 @@ func TestControllersAreNotDowngraded(t *testing.T) {
 	t.Parallel()
 	w := newTurnWorld(t, 2)
 	w.ok(w.begin(newBinaries))
-	w.node("1").round()
+	w.node("1").round(t.Context())
 	w.node("1").record = binaries.Record{Current: entity.Binaries{Version: "0.3.0"}}
-	w.settle()
-	w.sees("the first one", "0.1.0 0.3.0", "cancelled: controller 1: it runs version 0.3.0; 1 failed 1: it runs version 0.3.0")
+	w.settle(t.Context())
+	w.sees(t.Context(), "the first one", "0.1.0 0.3.0", "cancelled: controller 1: it runs version 0.3.0; 1 failed 1: it runs version 0.3.0")
 	w.ok(w.begin(newBinaries))
-	w.settle()
-	w.sees("the other one", "0.2.0 0.3.0", "done")
+	w.settle(t.Context())
+	w.sees(t.Context(), "the other one", "0.2.0 0.3.0", "done")
 }
 
 // A controller that is down does not hold up the others. When it is back, it changes before it serves. One that disappears
@@ -340,32 +340,32 @@ func TestControllersThatAreDownDuringAnUpgrade(t *testing.T) {
 	lost, gone := w.node("1"), w.node("2")
 	gone.serves, gone.runs, gone.down = false, entity.Binaries{}, missedBeats
 	w.ok(w.begin(newBinaries))
-	lost.round()
-	if u := w.upgrade(); u.Turn != "1" {
+	lost.round(t.Context())
+	if u := w.upgrade(t.Context()); u.Turn != "1" {
 		t.Fatalf("it is the turn of %q", u.Turn)
 	}
 	for range turnBeats {
-		w.node("0").round()
-		lost.round()
+		w.node("0").round(t.Context())
+		lost.round(t.Context())
 	}
-	w.node("0").round()
-	w.sees("it is lost", "0.1.0  ", "cancelled: controller 1: it has not come up again; 1 failed 1: it has not come up again")
+	w.node("0").round(t.Context())
+	w.sees(t.Context(), "it is lost", "0.1.0  ", "cancelled: controller 1: it has not come up again; 1 failed 1: it has not come up again")
 	lost.start()
-	w.sees("it is back", "0.1.0 0.1.0 ", "cancelled: controller 1: it has not come up again; 1 failed 1: it has not come up again")
+	w.sees(t.Context(), "it is back", "0.1.0 0.1.0 ", "cancelled: controller 1: it has not come up again; 1 failed 1: it has not come up again")
 	w.ok(w.begin(newBinaries))
 	for range 5 {
 		for _, n := range []*turnNode{w.node("0"), lost} {
-			n.round()
+			n.round(t.Context())
 			if !n.serves {
 				n.start()
 			}
 		}
 	}
-	w.sees("those that are there", "0.2.0 0.2.0 ", "done")
+	w.sees(t.Context(), "those that are there", "0.2.0 0.2.0 ", "done")
 	gone.start()
-	gone.round()
-	if w.sees("the last is back", "0.2.0 0.2.0 0.2.0", "done"); w.upgrade().Turns != 2 {
-		t.Errorf("it had a turn: %+v", w.upgrade())
+	gone.round(t.Context())
+	if w.sees(t.Context(), "the last is back", "0.2.0 0.2.0 0.2.0", "done"); w.upgrade(t.Context()).Turns != 2 {
+		t.Errorf("it had a turn: %+v", w.upgrade(t.Context()))
 	}
 }
 
@@ -400,12 +400,12 @@ func TestControllersAreKilledDuringAnUpgrade(t *testing.T) {
 				}
 				n.protected(func() { panic(errCrash) })
 			default:
-				n.round()
+				n.round(t.Context())
 			}
 			if w.node(w.leader).down >= missedBeats {
 				w.leader = w.nodes[r.IntN(len(w.nodes))].id
 			}
-			if u := w.upgrade(); u.Cancelled != "" {
+			if u := w.upgrade(t.Context()); u.Cancelled != "" {
 				if len(u.Changed) > 0 {
 					w.Errorf("it is cancelled, although %v have changed", u.Changed)
 				}
@@ -414,15 +414,15 @@ func TestControllersAreKilledDuringAnUpgrade(t *testing.T) {
 		}
 		w.crashes = nil
 		for range 5 {
-			w.settle()
-			if u := w.upgrade(); u.Cancelled != "" {
+			w.settle(t.Context())
+			if u := w.upgrade(t.Context()); u.Cancelled != "" {
 				w.ok(w.begin(newBinaries))
 			}
 			w.now = w.now.Add(2 * maxTurnRetry)
 		}
-		w.sees("at the end", strings.TrimSpace(strings.Repeat(" 0.2.0", len(w.nodes))), "done")
+		w.sees(t.Context(), "at the end", strings.TrimSpace(strings.Repeat(" 0.2.0", len(w.nodes))), "done")
 		if t.Failed() {
-			t.Fatalf("the seed is %d: %+v", seed, w.upgrade())
+			t.Fatalf("the seed is %d: %+v", seed, w.upgrade(t.Context()))
 		}
 	}
 }

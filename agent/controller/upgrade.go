@@ -79,7 +79,7 @@ func (c *running) confirm(ctx context.Context) error {
 		err = c.upgrades.Sweep(wanted...)
 	}
 	if err == nil && c.members != nil {
-		err = c.sweepStored(wanted)
+		err = c.sweepStored(ctx, wanted)
 	}
 	if err != nil {
 		logger.Warningf("cannot remove old agent binaries: %v", err)
@@ -165,7 +165,7 @@ type upgrades struct {
 func (u *upgrades) Archive(sha256 string) string { return u.archive(sha256) }
 
 // Running implements facades.Upgrades. The first call may have to read all binaries.
-func (u *upgrades) Running(context.Context) (entity.ControllerBinaries, error) {
+func (u *upgrades) Running(ctx context.Context) (entity.ControllerBinaries, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	record, err := u.running.upgrades.Record()
@@ -178,7 +178,7 @@ func (u *upgrades) Running(context.Context) (entity.ControllerBinaries, error) {
 	now := entity.ControllerBinaries{Binaries: u.own(), Failed: record.Failed}
 	if u.members != nil {
 		now.Failed = nil // it is told by the upgrade
-		now.Upgrade, now.Mixed, err = u.members.upgrade()
+		now.Upgrade, now.Mixed, err = u.members.upgrade(ctx)
 	}
 	return now, err
 }

@@ -195,14 +195,15 @@ func (d *feed) begin() {
 }
 
 func (d *feed) start() error {
-	live, keys, err := d.st.Watches().Live()
+	ctx, end := context.WithCancel(context.Background()) // not that of who came first: others wait for it too
+	live, keys, err := d.st.Watches().Live(ctx)
 	if err != nil {
+		end()
 		return err
 	}
-	ctx, end := context.WithCancel(context.Background())
 	agents := d.owner.presence.Watch(ctx, d.model.UUID, nil)
 	d.live = live
-	if err := d.apply(keys); err != nil {
+	if err := d.apply(ctx, keys); err != nil {
 		end()
 		live.Close()
 		return err
@@ -247,7 +248,7 @@ func (d *feed) follow(ctx context.Context, agents <-chan struct{}) error {
 			return nil
 		case <-d.live.Wake():
 			began = time.Now()
-			if keys, err = d.live.Update(); err != nil {
+			if keys, err = d.live.Update(ctx); err != nil {
 				return err
 			}
 		case _, open := <-agents:
@@ -256,7 +257,7 @@ func (d *feed) follow(ctx context.Context, agents <-chan struct{}) error {
 			}
 			keys = d.agents()
 		}
-		if err := d.apply(keys); err != nil {
+		if err := d.apply(ctx, keys); err != nil {
 			return err
 		}
 		pause.Reset(min(max(time.Since(began), shortestPause), longestPause))
@@ -282,7 +283,7 @@ func (d *feed) agents() (keys []entity.PartKey) {
 
 // apply compares parts with their entries, and numbers those that differ. If a damaged document makes it panic, that ends
 // this feed, and not the controller.
-func (d *feed) apply(keys []entity.PartKey) (err error) {
+func (d *feed) apply(ctx context.Context, keys []entity.PartKey) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			logger.Criticalf("a watch of everything in model %s: panic: %v\n%s", d.model.UUID, p, debug.Stack())
@@ -292,13 +293,13 @@ func (d *feed) apply(keys []entity.PartKey) (err error) {
 	parts := make([]entity.Part, 0, len(keys))
 	var gone []entity.PartKey
 	for _, key := range keys {
-		if p, exists := d.live.Part(key); exists {
+		if p, exists := d.live.Part(ctx, key); exists {
 			parts = append(parts, p)
 		} else {
 			gone = append(gone, key)
 		}
 	}
-	if err := d.mark(parts); err != nil {
+	if err := d.mark(ctx, parts); err != nil {
 		return err
 	}
 	type change struct {
@@ -388,7 +389,7 @@ func (d *feed) offer(ctx context.Context, c *cursor, out chan<- Take) {
 			return
 		case <-stirred:
 			continue
-		case send <- func() (News, error) { return d.take(c) }:
+		case send <- func() (News, error) { return d.take(ctx, c) }:
 		}
 		select {
 		case <-ctx.Done():
@@ -414,10 +415,10 @@ func (d *feed) hasNews(c *cursor) bool {
 const tasksAtOnce = 100
 
 // take returns what has changed after the cursor, in order, and moves it.
-func (d *feed) take(c *cursor) (News, error) {
+func (d *feed) take(ctx context.Context, c *cursor) (News, error) {
 	defer func() { c.taken <- struct{}{} }()
 	deltas, tasks, next := d.after(c)
-	if err := d.fill(deltas, tasks); err != nil {
+	if err := d.fill(ctx, deltas, tasks); err != nil {
 		return News{}, err
 	}
 	d.mu.Lock()

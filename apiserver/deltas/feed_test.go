@@ -31,12 +31,12 @@ func (d *feed) sets(n, value int) {
 }
 
 // takes returns what a cursor gets, in a few words; "" for nothing.
-func (d *feed) takes(c *cursor) string {
+func (d *feed) takes(ctx context.Context, c *cursor) string {
 	if !d.hasNews(c) {
 		return ""
 	}
 	c.taken = make(chan struct{}, 1)
-	news, err := d.take(c)
+	news, err := d.take(ctx, c)
 	if err != nil {
 		return err.Error()
 	}
@@ -59,7 +59,7 @@ func TestNews(t *testing.T) {
 	d.cursors[a], d.cursors[b] = true, true
 	is := func(c *cursor, want string) {
 		t.Helper()
-		if got := d.takes(c); got != want {
+		if got := d.takes(t.Context(), c); got != want {
 			t.Errorf("it gets %q, want %q", got, want)
 		}
 	}
@@ -143,14 +143,14 @@ func TestACursorTooFarBehindEnds(t *testing.T) {
 	for n := range removedKept + 1 {
 		d.sets(n, 1)
 	}
-	d.takes(slow)
+	d.takes(t.Context(), slow)
 	for n := range removedKept + 1 {
 		if slow.lost {
 			t.Fatalf("ended after %d", n)
 		}
 		d.remove(unit(n))
 		if n%1000 == 0 || n == removedKept {
-			d.takes(quick)
+			d.takes(t.Context(), quick)
 		}
 	}
 	if !slow.lost || quick.lost || d.removed != 0 {
@@ -204,7 +204,7 @@ func TestResumption(t *testing.T) {
 	d.cursors[first] = true
 	take := func(c *cursor) News {
 		t.Helper()
-		news, err := d.take(c)
+		news, err := d.take(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // mark marks what the connections of agents say in the parts that have one, as in a status of the whole model.
-func (d *feed) mark(parts []entity.Part) error {
+func (d *feed) mark(ctx context.Context, parts []entity.Part) error {
 	status := &entity.ModelStatus{Model: entity.ModelHeader{UUID: d.model.UUID}, Services: []entity.ServiceStatus{{}}}
 	units := &status.Services[0].Units
 	listed := map[string]bool{}
@@ -29,7 +29,7 @@ func (d *feed) mark(parts []entity.Part) error {
 		if listed[p.Unit.Machine] {
 			continue
 		}
-		if m, exists := d.live.Part(entity.PartKey{Kind: entity.PartMachine, ID: p.Unit.Machine}); exists {
+		if m, exists := d.live.Part(ctx, entity.PartKey{Kind: entity.PartMachine, ID: p.Unit.Machine}); exists {
 			list(*m.Machine) // a halted instance says why the unit's agent is lost
 		}
 	}
@@ -60,7 +60,7 @@ func (d *feed) mark(parts []entity.Part) error {
 
 // fill reads the tasks that deltas are about, by their places. A task that has been removed since has a delta that says
 // so: another one follows.
-func (d *feed) fill(deltas []params.Delta, tasks map[int]entity.PartKey) error {
+func (d *feed) fill(ctx context.Context, deltas []params.Delta, tasks map[int]entity.PartKey) error {
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (d *feed) fill(deltas []params.Delta, tasks map[int]entity.PartKey) error {
 	for _, key := range tasks {
 		ids = append(ids, key.ID)
 	}
-	all, err := d.live.Tasks(ids)
+	all, err := d.live.Tasks(ctx, ids)
 	if err != nil {
 		return err
 	}

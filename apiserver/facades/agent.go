@@ -60,7 +60,7 @@ func (c *Caller) cloudSpec(ctx context.Context, unit entity.Tag) (entity.CloudSp
 	if err != nil {
 		return entity.CloudSpec{}, err
 	}
-	return c.specOf(c.Model.UUID())
+	return c.specOf(ctx, c.Model.UUID())
 }
 
 // newPassword sets a new password for the agent of a machine or unit. It is returned only to the agent that starts that

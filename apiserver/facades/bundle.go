@@ -84,7 +84,7 @@ func (r modelReader) ReadService(ctx context.Context, name string, s *bundlechan
 }
 
 func (r modelReader) Offers(ctx context.Context, of entity.ModelHeader) (all []entity.Offer, err error) {
-	row, err := r.Controller.ModelRow(of.UUID)
+	row, err := r.Controller.ModelRow(ctx, of.UUID)
 	if entity.IsNotFound(err) {
 		return nil, nil // it is removed meanwhile
 	} else if err != nil {

@@ -99,7 +99,7 @@ func clientWatchAll(ctx context.Context, c *Caller, _ None) (Stream, error) {
 // deltaModel returns what deltas say about the caller's model that its parts don't.
 func (c *Caller) deltaModel(ctx context.Context) (params.DeltaModel, error) {
 	model := params.DeltaModel{UUID: c.Model.UUID(), Controller: c.Controller.UUID()}
-	row, err := c.Controller.ModelRow(model.UUID)
+	row, err := c.Controller.ModelRow(ctx, model.UUID)
 	model.Owner = row.Owner
 	return model, err
 }

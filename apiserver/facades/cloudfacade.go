@@ -52,18 +52,18 @@ func (c *Caller) atCloud(s *entity.ModelStatus) {
 }
 
 // specOf returns how a model uses the cloud.
-func (c *Caller) specOf(model string) (entity.CloudSpec, error) {
-	row, err := c.Controller.ModelRow(model)
+func (c *Caller) specOf(ctx context.Context, model string) (entity.CloudSpec, error) {
+	row, err := c.Controller.ModelRow(ctx, model)
 	if err != nil {
 		return entity.CloudSpec{}, err
 	}
-	return c.spec(row.Credential)
+	return c.spec(ctx, row.Credential)
 }
 
 // spec returns how to use the cloud with a recorded credential, as it is now.
-func (c *Caller) spec(credential string) (entity.CloudSpec, error) {
+func (c *Caller) spec(ctx context.Context, credential string) (entity.CloudSpec, error) {
 	spec := c.CloudSpec
-	one, err := c.Controller.CloudCredential(credential)
+	one, err := c.Controller.CloudCredential(ctx, credential)
 	if err == nil && one != nil {
 		spec.Credential = one
 	}
@@ -201,7 +201,7 @@ func cloudCredentialContents(
 			if err := c.isCredential(ctx, one.CloudName, one.CredentialName); err != nil {
 				return params.CredentialContentResult{}, err
 			}
-			spec, err := c.spec(c.recorded(one.CredentialName))
+			spec, err := c.spec(ctx, c.recorded(one.CredentialName))
 			if err != nil {
 				return params.CredentialContentResult{}, err
 			}

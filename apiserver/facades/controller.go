@@ -80,14 +80,14 @@ func (c *Caller) fullConfig(row controller.ModelRow, config modelconfig.Config) 
 }
 
 // controllerCloudSpec returns how models use the cloud, with its credential. Only superusers may see that.
-func controllerCloudSpec(_ context.Context, c *Caller, p params.Entities) (params.CloudSpecResults, error) {
+func controllerCloudSpec(ctx context.Context, c *Caller, p params.Entities) (params.CloudSpecResults, error) {
 	return params.CloudSpecResults{Results: each(c, "CloudSpec", p.Entities,
 		func(e *params.Error) params.CloudSpecResult { return params.CloudSpecResult{Error: e} },
 		func(e params.Entity) (params.CloudSpecResult, error) {
 			if err := isKind(e.Tag, entity.KindModel); err != nil {
 				return params.CloudSpecResult{}, err
 			}
-			spec, err := c.specOf(e.Tag.ID)
+			spec, err := c.specOf(ctx, e.Tag.ID)
 			return params.CloudSpecResult{Result: &spec}, err
 		})}, nil
 }
@@ -113,7 +113,7 @@ func controllerHostedConfigs(ctx context.Context, c *Caller, _ None) (params.Hos
 		}
 		if err == nil {
 			var spec entity.CloudSpec
-			spec, err = c.spec(row.Credential)
+			spec, err = c.spec(ctx, row.Credential)
 			m.CloudSpec = &spec
 		}
 		if err != nil {

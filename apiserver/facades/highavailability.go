@@ -11,9 +11,9 @@ import (
 // Controllers are the controllers that share a store.
 type Controllers interface {
 	// Nodes returns them, by the ids of their machines.
-	Nodes() ([]entity.ControllerNode, error)
+	Nodes(context.Context) ([]entity.ControllerNode, error)
 	// Upgrade returns the last upgrade of them; nil if there was none.
-	Upgrade() (*entity.ControllerUpgrade, error)
+	Upgrade(context.Context) (*entity.ControllerUpgrade, error)
 	// Watch sends an event when the result of Addresses may have changed.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Addresses returns the addresses of their APIs, "host:port", those of this one first.
@@ -55,11 +55,11 @@ func enableHA(ctx context.Context, c *Caller, p params.ControllersSpec) (entity.
 		return entity.ControllerChanges{}, entity.Errorf(entity.NotSupported,
 			"cannot choose the series of controllers: they have that of the first one")
 	}
-	nodes, err := c.Controllers.Nodes()
+	nodes, err := c.Controllers.Nodes(ctx)
 	if err != nil {
 		return entity.ControllerChanges{}, err
 	}
-	upgrade, err := c.Controllers.Upgrade()
+	upgrade, err := c.Controllers.Upgrade(ctx)
 	if err != nil {
 		return entity.ControllerChanges{}, err
 	}
@@ -83,7 +83,7 @@ func enableHA(ctx context.Context, c *Caller, p params.ControllersSpec) (entity.
 	return changes, nil
 }
 
-func haDetails(_ context.Context, c *Caller, _ None) (params.ControllerDetailsResults, error) {
+func haDetails(ctx context.Context, c *Caller, _ None) (params.ControllerDetailsResults, error) {
 	if c.Controllers == nil {
 		only := entity.ControllerNode{Machine: "0", Addresses: []string{}, Version: c.Version, Commit: c.Commit, Up: true, Leads: true}
 		if c.API != nil {
@@ -91,11 +91,11 @@ func haDetails(_ context.Context, c *Caller, _ None) (params.ControllerDetailsRe
 		}
 		return params.ControllerDetailsResults{Results: []entity.ControllerNode{only}, Alone: true}, nil
 	}
-	nodes, err := c.Controllers.Nodes()
+	nodes, err := c.Controllers.Nodes(ctx)
 	if err != nil {
 		return params.ControllerDetailsResults{}, err
 	}
-	upgrade, err := c.Controllers.Upgrade()
+	upgrade, err := c.Controllers.Upgrade(ctx)
 	return params.ControllerDetailsResults{Results: nodes, Upgrade: upgrade}, err
 }
 

@@ -175,7 +175,7 @@ func serveResource(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return v.sendResource(w, *resource.File)
+	return v.sendResource(r.Context(), w, *resource.File)
 }
 
 func notUploaded(service, name string) error {
@@ -204,7 +204,7 @@ func serveUnitResource(v *Visitor, w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	if err := v.sendResource(w, *resource.File); err != nil {
+	if err := v.sendResource(ctx, w, *resource.File); err != nil {
 		return err
 	}
 	if err := u.SetFetched(ctx, name, *resource.File); err != nil {
@@ -213,8 +213,8 @@ func serveUnitResource(v *Visitor, w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-func (v *Visitor) sendResource(w http.ResponseWriter, file entity.ResourceFile) error {
-	content, err := v.Model.Resources().Open(file)
+func (v *Visitor) sendResource(ctx context.Context, w http.ResponseWriter, file entity.ResourceFile) error {
+	content, err := v.Model.Resources().Open(ctx, file)
 	if err != nil {
 		return err
 	}

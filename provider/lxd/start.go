@@ -74,21 +74,11 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPost, member string,
 	files []file, spaces entity.MachineSpaces) (inst provider.Instance, err error) {
 	if request != nil {
-		err = c.create(ctx, request, member)
-	}
-	for _, f := range files {
-		if err == nil {
-			err = c.write(ctx, name, f)
+		if err := c.create(ctx, request, member); err != nil {
+			return inst, err
 		}
 	}
-	if err == nil {
-		c.say("Starting container %s", name)
-		_, err = c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil,
-			api.InstanceStatePut{Action: "start", Timeout: -1})
-		if isRunning(err) { // LXD autostarted it after a restart
-			err = nil
-		}
-	}
+	err = c.start(ctx, name, files)
 	if request == nil && isNotFound(err) { // LXD was still deleting it after an earlier failed start
 		err = provider.Retryable(fmt.Errorf("container %s was deleted while it was being started", name))
 	}
@@ -97,6 +87,21 @@ func (c *Cloud) begin(ctx context.Context, name string, request *api.InstancesPo
 	}
 	c.say("Waiting for the address of container %s", name)
 	return c.addressed(ctx, name, spaces)
+}
+
+// start writes files into a container, and starts it.
+func (c *Cloud) start(ctx context.Context, name string, files []file) error {
+	for _, f := range files {
+		if err := c.write(ctx, name, f); err != nil {
+			return err
+		}
+	}
+	c.say("Starting container %s", name)
+	_, err := c.client.do(ctx, http.MethodPut, instancePath(name, "state"), nil, api.InstanceStatePut{Action: "start", Timeout: -1})
+	if isRunning(err) { // LXD autostarted it after a restart
+		return nil
+	}
+	return err
 }
 
 // create creates a container.

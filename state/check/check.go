@@ -156,7 +156,7 @@ func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View
 			}
 			pause = min(2*pause, 100*time.Millisecond)
 		}
-		first := liveView(k.DB, k.Fields, k.Now)
+		first := liveView(ctx, k.DB, k.Fields, k.Now)
 		was := r.Judge(first, id)
 		if first.err != nil {
 			return nil, nil, first.err
@@ -169,7 +169,7 @@ func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View
 		} else if !settled {
 			continue
 		}
-		second := liveView(k.DB, k.Fields, k.Now)
+		second := liveView(ctx, k.DB, k.Fields, k.Now)
 		is := r.Judge(second, id)
 		if second.err != nil {
 			return nil, nil, second.err

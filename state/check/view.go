@@ -77,6 +77,7 @@ func AsNumber(v any) (int, bool) {
 // A View is the data that a check sees. A loaded view holds everything, read in advance while others may have been
 // writing: it shows what may be inconsistent. A live view reads each document on demand: it shows what is inconsistent.
 type View struct {
+	ctx    context.Context // of the check that it is for, which is what reads it
 	DB     *mongo.Database
 	fields map[string][]string // the fields to read, by collection; all if nil
 	Now    time.Time           // when the check began
@@ -94,16 +95,16 @@ type table struct {
 }
 
 // liveView returns a view that reads on demand.
-func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *View {
-	return &View{DB: db, fields: fields, Now: now, read: map[DocID]mongo.Version{}}
+func liveView(ctx context.Context, db *mongo.Database, fields map[string][]string, now time.Time) *View {
+	return &View{ctx: ctx, DB: db, fields: fields, Now: now, read: map[DocID]mongo.Version{}}
 }
 
 // loadedView reads the given fields of all collections.
 func loadedView(ctx context.Context, db *mongo.Database, fields map[string][]string, now time.Time) (*View, error) {
-	v := &View{DB: db, fields: fields, Now: now, loaded: map[string]*table{}, listed: map[string]any{}}
+	v := &View{ctx: ctx, DB: db, fields: fields, Now: now, loaded: map[string]*table{}, listed: map[string]any{}}
 	for collection, names := range fields {
 		t := &table{rows: map[string]Row{}, by: map[string]map[any][]Row{}}
-		err := db.With(collection, func(c *mgo.Collection) error {
+		err := db.With(ctx, collection, func(c *mgo.Collection) error {
 			q := cursor.Find(c, nil)
 			if len(names) > 0 {
 				q = q.Select(selected(names))
@@ -139,6 +140,9 @@ func selected(names []string) bson.D {
 	return d
 }
 
+// Context returns the context of the check, for reads beside the view's.
+func (v *View) Context() context.Context { return v.ctx }
+
 // Fail records the first error.
 func (v *View) Fail(err error) {
 	if v.err == nil {
@@ -158,7 +162,7 @@ func (v *View) Get(collection, id string) Row {
 		return nil
 	}
 	var r Row
-	version, err := v.DB.Read(collection, id, v.fields[collection], &r)
+	version, err := v.DB.Read(v.ctx, collection, id, v.fields[collection], &r)
 	if err != nil {
 		v.err = err
 		return nil
@@ -194,7 +198,7 @@ func (v *View) find(collection string, query bson.D) (rows []Row) {
 	if v.err != nil {
 		return nil
 	}
-	v.err = v.DB.Reading(collection, func(c *mgo.Collection) error {
+	v.err = v.DB.Reading(v.ctx, collection, func(c *mgo.Collection) error {
 		q := cursor.Find(c, query).Sort("_id")
 		if names := v.fields[collection]; len(names) > 0 {
 			q = q.Select(selected(names))
@@ -231,7 +235,7 @@ func Remembered[T any](v *View, what string, f func() T) T {
 
 // settled reports whether no transaction is in progress on any document that was read.
 func (v *View) settled() (bool, error) {
-	return v.DB.Settled(slices.Collect(maps.Values(v.read)))
+	return v.DB.Settled(v.ctx, slices.Collect(maps.Values(v.read)))
 }
 
 // asserting makes operations assert that everything that was read is unchanged.

@@ -125,13 +125,13 @@ type modelUserDoc struct {
 func modelUserID(model, user string) string { return model + "#" + userID(user) }
 
 // modelAccess returns the access to a model or an offer that was granted to a user; "" for none.
-func (c *Controller) modelAccess(model, user string) (string, error) {
-	return c.accessBy(modelUserID(model, user))
+func (c *Controller) modelAccess(ctx context.Context, model, user string) (string, error) {
+	return c.accessBy(ctx, modelUserID(model, user))
 }
 
-func (c *Controller) accessBy(id string) (string, error) {
+func (c *Controller) accessBy(ctx context.Context, id string) (string, error) {
 	var doc modelUserDoc
-	err := c.db.Get(modelUsersC, id, &doc, "access")
+	err := c.db.Get(ctx, modelUsersC, id, &doc, "access")
 	if entity.IsNotFound(err) {
 		return "", nil
 	}
@@ -155,15 +155,15 @@ func (c *Controller) grant(ctx context.Context, what string, l ladder, doc model
 	}
 	doc.User, doc.Created = userID(user), c.now()
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
-		target, err := c.userDocOf(user)
+		target, err := c.userDocOf(ctx, user)
 		if err != nil {
 			return err
 		}
-		row, err := c.readyRow(doc.Model)
+		row, err := c.readyRow(ctx, doc.Model)
 		if err != nil {
 			return err
 		}
-		has, err := c.accessBy(doc.ID)
+		has, err := c.accessBy(ctx, doc.ID)
 		if err != nil {
 			return err
 		}
@@ -205,11 +205,11 @@ func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, i
 		return err
 	}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
-		target, err := c.userDocOf(user)
+		target, err := c.userDocOf(ctx, user)
 		if err != nil {
 			return err
 		}
-		row, err := c.readyRow(model)
+		row, err := c.readyRow(ctx, model)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, i
 			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
 				"To keep the owner out: juju disable-user %s", target.Name)
 		}
-		has, err := c.accessBy(id)
+		has, err := c.accessBy(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ type Rights struct {
 // Rights returns a user's access to the controller and to a model ("" for none). A user who is removed or disabled, or
 // who has no password or no access to the controller, has none. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
-	doc, err := c.userDocOf(user)
+	doc, err := c.userDocOf(ctx, user)
 	if entity.IsNotFound(err) {
 		return Rights{}, nil
 	}
@@ -268,10 +268,10 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 		rights.Model = AccessAdmin
 		return rights, nil
 	}
-	if rights.Model, err = c.modelAccess(model, user); err != nil || rights.Model != "" {
+	if rights.Model, err = c.modelAccess(ctx, model, user); err != nil || rights.Model != "" {
 		return rights, err
 	}
-	row, err := c.readyRow(model)
+	row, err := c.readyRow(ctx, model)
 	if entity.IsNotFound(err) {
 		return rights, nil
 	}
@@ -287,7 +287,7 @@ func (c *Controller) OfferAccess(ctx context.Context, user, model, offer string)
 	if err != nil || rights.Controller == "" || rights.Model == AccessAdmin {
 		return rights.Model, err
 	}
-	return c.modelAccess(offer, user)
+	return c.modelAccess(ctx, offer, user)
 }
 
 // MayConsume reports whether a level of access to an offer includes its consumption.
@@ -320,7 +320,7 @@ func (c *Controller) WatchUsers(ctx context.Context) <-chan struct{} {
 // GrantedOffers returns the UUIDs of the offers of a model that anyone was granted access to, of removed ones too.
 func (c *Controller) GrantedOffers(ctx context.Context, model string) ([]string, error) {
 	var docs []modelUserDoc
-	if err := c.db.All(modelUsersC, bson.D{{"model", model}, {"offer", bson.D{{"$exists", true}}}}, &docs); err != nil {
+	if err := c.db.All(ctx, modelUsersC, bson.D{{"model", model}, {"offer", bson.D{{"$exists", true}}}}, &docs); err != nil {
 		return nil, err
 	}
 	var all []string
@@ -341,24 +341,24 @@ type ModelUser struct {
 // ModelUsers returns a model's owner and the users who were granted access to it, by name. It does not
 // include other superusers.
 func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser, error) {
-	return c.usersOf(model, model, bson.D{{"model", model}, notOffer})
+	return c.usersOf(ctx, model, model, bson.D{{"model", model}, notOffer})
 }
 
 // OfferUsers returns the owner of an offer's model and the users who were granted access to the offer, by name.
 func (c *Controller) OfferUsers(ctx context.Context, model, offer string) ([]ModelUser, error) {
-	return c.usersOf(model, offer, bson.D{{"offer", offer}})
+	return c.usersOf(ctx, model, offer, bson.D{{"offer", offer}})
 }
 
 // notOffer matches access to models.
 var notOffer = bson.DocElem{Name: "offer", Value: bson.D{{"$exists", false}}}
 
-func (c *Controller) usersOf(model, of string, query bson.D) ([]ModelUser, error) {
-	row, err := c.readyRow(model)
+func (c *Controller) usersOf(ctx context.Context, model, of string, query bson.D) ([]ModelUser, error) {
+	row, err := c.readyRow(ctx, model)
 	if err != nil {
 		return nil, err
 	}
 	var docs []modelUserDoc
-	if err := c.db.All(modelUsersC, query, &docs); err != nil {
+	if err := c.db.All(ctx, modelUsersC, query, &docs); err != nil {
 		return nil, err
 	}
 	docs = append(docs, modelUserDoc{ID: modelUserID(of, row.Owner), User: userID(row.Owner), Access: AccessAdmin})
@@ -367,10 +367,10 @@ func (c *Controller) usersOf(model, of string, query bson.D) ([]ModelUser, error
 		ids, logins = append(ids, d.User), append(logins, d.ID)
 	}
 	var known []userDoc
-	if err := c.db.All(usersC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"removed", false}}, &known); err != nil {
+	if err := c.db.All(ctx, usersC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"removed", false}}, &known); err != nil {
 		return nil, err
 	}
-	at, err := c.logins(logins)
+	at, err := c.logins(ctx, logins)
 	if err != nil {
 		return nil, err
 	}
@@ -400,7 +400,7 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 		return nil, nil, err
 	}
 	var docs []modelUserDoc
-	if err := c.db.All(modelUsersC, bson.D{{"user", userID(user)}, notOffer}, &docs); err != nil {
+	if err := c.db.All(ctx, modelUsersC, bson.D{{"user", userID(user)}, notOffer}, &docs); err != nil {
 		return nil, nil, err
 	}
 	granted := map[string]string{}
@@ -427,7 +427,7 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 			return err
 		}
 	}
-	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
+	return c.db.Reading(ctx, loginsC, func(logins *mgo.Collection) error {
 		// "$" comes right after "#".
 		_, err := logins.RemoveAll(bson.D{{"_id", bson.D{{"$gte", modelUserID(model, "")}, {"$lt", model + "$"}}}})
 		return err
@@ -445,7 +445,7 @@ func (c *Controller) drop(ctx context.Context, collection string, query bson.D) 
 			var docs []struct {
 				ID string `bson:"_id"`
 			}
-			if err := c.db.All(collection, query, &docs); err != nil {
+			if err := c.db.All(ctx, collection, query, &docs); err != nil {
 				return err
 			}
 			done = false

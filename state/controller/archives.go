@@ -51,10 +51,12 @@ func (a archives) Keep(ctx context.Context, archive io.ReadSeeker) (sum string, 
 	return a.keepBlob(ctx, a.model, archive)
 }
 
-func (a archives) Open(sum string) (io.ReadCloser, error) { return a.openBlob(sum) }
+func (a archives) Open(ctx context.Context, sum string) (io.ReadCloser, error) {
+	return a.openBlob(ctx, sum)
+}
 
-func (a archives) Find(sum string) (there, referred bool, err error) {
-	b, err := a.blob(sum)
+func (a archives) Find(ctx context.Context, sum string) (there, referred bool, err error) {
+	b, err := a.blob(ctx, sum)
 	if entity.IsNotFound(err) {
 		return false, false, nil
 	} else if err != nil {
@@ -69,7 +71,7 @@ func (a archives) Find(sum string) (there, referred bool, err error) {
 }
 
 func (a archives) Refer(ctx context.Context, sum string) error {
-	b, err := a.blob(sum)
+	b, err := a.blob(ctx, sum)
 	if err == nil {
 		_, err = a.referToBlob(ctx, a.model, sum, b.File)
 	}
@@ -144,13 +146,13 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 // file, which is newFile if this is the first reference.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		if row, err := c.ModelRow(model); err != nil {
+		if row, err := c.ModelRow(ctx, model); err != nil {
 			return err
 		} else if row.Step != stepReady {
 			return notReady(model)
 		}
 		o.Assert(modelsC, model, bson.D{{"step", stepReady}})
-		doc, err := c.blob(sum)
+		doc, err := c.blob(ctx, sum)
 		switch {
 		case entity.IsNotFound(err):
 			file = newFile
@@ -167,14 +169,14 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 	return file, err
 }
 
-func (c *Controller) blob(sum string) (doc blobDoc, err error) {
-	err = c.db.Get(blobsC, sum, &doc, "archive "+sum)
+func (c *Controller) blob(ctx context.Context, sum string) (doc blobDoc, err error) {
+	err = c.db.Get(ctx, blobsC, sum, &doc, "archive "+sum)
 	return doc, err
 }
 
 // openBlob opens an archive.
-func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
-	doc, err := c.blob(sum)
+func (c *Controller) openBlob(ctx context.Context, sum string) (io.ReadCloser, error) {
+	doc, err := c.blob(ctx, sum)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (b *blob) Close() error {
 // releaseBlobs removes a model's references to archives, and deletes the files to which no model refers any longer.
 func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	var docs []blobDoc
-	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
+	if err := c.db.All(ctx, blobsC, bson.D{{"models", model}}, &docs); err != nil {
 		return err
 	}
 	for _, doc := range docs {
@@ -221,7 +223,7 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	var old []struct {
 		File string `bson:"_id"`
 	}
-	if err := c.db.All(oldFilesC, nil, &old); err != nil {
+	if err := c.db.All(ctx, oldFilesC, nil, &old); err != nil {
 		return err
 	}
 	for _, f := range old {
@@ -261,7 +263,7 @@ func deleteFiles(fs *mgo.GridFS, name string) error {
 // if a model keeps the archive after that, the transaction is aborted and retried.
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string, used func() (bool, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		doc, err := c.blob(sum)
+		doc, err := c.blob(ctx, sum)
 		if entity.IsNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
 			return mongo.ErrNothing
 		} else if err != nil {

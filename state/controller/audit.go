@@ -41,13 +41,13 @@ type auditModel struct {
 
 // Audit adds an entry to the audit log, in which the oldest entries make room for it. replaced is the id of an entry that
 // it replaces, or "". It is one write outside transactions, which the next barrier covers.
-func (c *Controller) Audit(e entity.AuditEntry, replaced string) (id string, err error) {
+func (c *Controller) Audit(ctx context.Context, e entity.AuditEntry, replaced string) (id string, err error) {
 	doc := auditDoc{ID: bson.NewObjectId(), Time: e.Time, User: e.User, From: e.From, Call: e.Call, Version: e.Version,
 		Args: string(e.Args), Error: e.Error, Code: e.Code, Of: bson.ObjectId(replaced)}
 	for _, m := range e.Models {
 		doc.Models = append(doc.Models, auditModel(m))
 	}
-	err = c.db.Reading(auditC, func(col *mgo.Collection) error {
+	err = c.db.Reading(ctx, auditC, func(col *mgo.Collection) error {
 		if err := col.Insert(doc); !mgo.IsDup(err) { // it may have been written although the reply was lost
 			return err
 		}
@@ -60,9 +60,9 @@ func (c *Controller) Audit(e entity.AuditEntry, replaced string) (id string, err
 }
 
 // AuditLog returns the newest entries of the audit log that match a filter, oldest first.
-func (c *Controller) AuditLog(_ context.Context, f entity.AuditFilter) ([]entity.AuditEntry, error) {
+func (c *Controller) AuditLog(ctx context.Context, f entity.AuditFilter) ([]entity.AuditEntry, error) {
 	var entries []entity.AuditEntry
-	err := c.db.Reading(auditC, func(col *mgo.Collection) error {
+	err := c.db.Reading(ctx, auditC, func(col *mgo.Collection) error {
 		entries = nil
 		replaced := map[bson.ObjectId]bool{}
 		// The entry that replaces another one comes first, and matches whatever the other one does.
@@ -122,8 +122,8 @@ func anyCase(user string) bson.RegEx {
 }
 
 // AuditModel returns how the audit log names the model with this UUID; only its UUID if it does not exist.
-func (c *Controller) AuditModel(uuid string) (entity.AuditModel, error) {
-	row, err := c.ModelRow(uuid)
+func (c *Controller) AuditModel(ctx context.Context, uuid string) (entity.AuditModel, error) {
+	row, err := c.ModelRow(ctx, uuid)
 	if entity.IsNotFound(err) {
 		err = nil
 	}

@@ -42,7 +42,7 @@ func TestAuditLogIsFiltered(t *testing.T) {
 		{User: "bobby", Call: "d", Models: []entity.AuditModel{{Name: "n", Owner: "Bob"}}},
 	} {
 		e.Time, e.From, e.Version = began.Add(time.Duration(i)*time.Hour), "10.0.0.1:5", 3
-		if _, err := c.Audit(e, ""); err != nil {
+		if _, err := c.Audit(t.Context(), e, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestAuditLogIsBounded(t *testing.T) {
 	t.Parallel()
 	c, _ := statetest.ControllerWith(t, controller.Options{Sizes: state.Sizes{Log: 1 << 20, History: 1 << 20, Audit: 16 << 10}})
 	for i := range 200 {
-		if _, err := c.Audit(entity.AuditEntry{Time: time.Now(), User: "bob", Call: fmt.Sprint(i), Args: json.RawMessage(
+		if _, err := c.Audit(t.Context(), entity.AuditEntry{Time: time.Now(), User: "bob", Call: fmt.Sprint(i), Args: json.RawMessage(
 			fmt.Sprintf("%q", strings.Repeat("x", 1000)))}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestAuditEntryIsReplaced(t *testing.T) {
 	c, _ := statetest.Controller(t)
 	ids := map[string]string{}
 	for _, step := range []struct{ call, of string }{{"a", ""}, {"b", ""}, {"c", ""}, {"B", "b"}, {"d", ""}, {"D", "d"}} {
-		id, err := c.Audit(entity.AuditEntry{Time: time.Now(), Call: step.call}, ids[step.of])
+		id, err := c.Audit(t.Context(), entity.AuditEntry{Time: time.Now(), Call: step.call}, ids[step.of])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (c *Controller) rules(ctx context.Context) []check.Rule {
 // databases returns the names of the databases that may belong to models.
 func (c *Controller) databases(v *check.View) []string {
 	return check.Remembered(v, "databases", func() []string {
-		names, err := c.store.Databases()
+		names, err := c.store.Databases(v.Context())
 		v.Fail(err)
 		return slices.DeleteFunc(names, func(name string) bool { return !entity.IsValidUUID(name) })
 	})
@@ -101,7 +101,7 @@ func (c *Controller) judgeDatabase(v *check.View, id string) *check.Wrong {
 		What:   fmt.Sprintf("the database of model %q does not exist", r.Text("name")),
 		Repair: "create it, empty",
 		Act: func(ctx context.Context) error {
-			row, err := c.ModelRow(id)
+			row, err := c.ModelRow(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (c *Controller) judgeStray(v *check.View, id string) *check.Wrong {
 		return nil
 	}
 	return &check.Wrong{Where: check.DocID{"database", id}, What: "it belongs to no model", Repair: "drop it",
-		Act: func(context.Context) error { return c.store.Drop(id) }}
+		Act: func(ctx context.Context) error { return c.store.Drop(ctx, id) }}
 }
 
 // judgeModelRow finds models whose name is not reserved for them.

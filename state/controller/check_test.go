@@ -40,7 +40,9 @@ func theFile(c *mgo.Collection) (name string) {
 }
 
 var damages = []damage{
-	{"", "a database without a model", func(w *world, _ *mgo.Collection) error { return w.store.Make(stray, state.Schema(state.DefaultSizes)) },
+	{"", "a database without a model", func(w *world, _ *mgo.Collection) error {
+		return w.store.Make(w.Context(), stray, state.Schema(state.DefaultSizes))
+	},
 		"database " + stray + ": it belongs to no model", false},
 	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
@@ -141,7 +143,7 @@ func TestCheckController(t *testing.T) {
 			if found := check(false); len(found) > 0 {
 				t.Fatalf("check of an undamaged controller found %s", statetest.Lines(found))
 			}
-			w.ok(w.db().With("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
+			w.ok(w.db().With(t.Context(), "models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
 			if text := statetest.Lines(check(false)); !strings.Contains(text, d.finding) {
 				t.Errorf("want %s\n got %s", d.finding, text)
 			}
@@ -185,7 +187,7 @@ func TestChecksOfTheStoreAreProgress(t *testing.T) {
 	}
 	before := check()
 	const documents = 30
-	w.ok(w.store.Make(stray, state.Schema(state.DefaultSizes)))
+	w.ok(w.store.Make(t.Context(), stray, state.Schema(state.DefaultSizes)))
 	session := w.store.Session()
 	defer session.Close()
 	for n := range documents {

@@ -56,15 +56,15 @@ func (d credentialDoc) credential() entity.CloudCredential {
 	return one
 }
 
-func (c *Controller) credentialDoc(name string) (doc credentialDoc, err error) {
-	err = c.db.Get(cloudCredentialsC, credentialID(name), &doc, fmt.Sprintf("credential %q", name))
+func (c *Controller) credentialDoc(ctx context.Context, name string) (doc credentialDoc, err error) {
+	err = c.db.Get(ctx, cloudCredentialsC, credentialID(name), &doc, fmt.Sprintf("credential %q", name))
 	return doc, err
 }
 
 // CloudCredential returns a credential of the cloud. For the first one it is that which replaces the one in the
 // configurations of the controller's processes; nil if none does.
-func (c *Controller) CloudCredential(name string) (*entity.CloudCredential, error) {
-	doc, err := c.credentialDoc(name)
+func (c *Controller) CloudCredential(ctx context.Context, name string) (*entity.CloudCredential, error) {
+	doc, err := c.credentialDoc(ctx, name)
 	if entity.IsNotFound(err) && name == "" {
 		return nil, nil
 	} else if err != nil {
@@ -75,9 +75,9 @@ func (c *Controller) CloudCredential(name string) (*entity.CloudCredential, erro
 }
 
 // CloudCredentials returns the names of the cloud's credentials other than the first, sorted.
-func (c *Controller) CloudCredentials(_ context.Context) (names []string, err error) {
+func (c *Controller) CloudCredentials(ctx context.Context) (names []string, err error) {
 	var docs []credentialDoc
-	if err := c.db.All(cloudCredentialsC, nil, &docs); err != nil {
+	if err := c.db.All(ctx, cloudCredentialsC, nil, &docs); err != nil {
 		return nil, err
 	}
 	for _, doc := range docs {
@@ -92,7 +92,7 @@ func (c *Controller) CloudCredentials(_ context.Context) (names []string, err er
 // AddCloudCredential adds a credential with a name. The error is AlreadyExists if there is one.
 func (c *Controller) AddCloudCredential(ctx context.Context, name string, one entity.CloudCredential) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		_, err := c.credentialDoc(name)
+		_, err := c.credentialDoc(ctx, name)
 		if err == nil {
 			return entity.Errorf(entity.AlreadyExists, "credential %q already exists", name)
 		} else if !entity.IsNotFound(err) {
@@ -106,7 +106,7 @@ func (c *Controller) AddCloudCredential(ctx context.Context, name string, one en
 // SetCloudCredential replaces a credential of the cloud, in all processes of the controller, or adds it.
 func (c *Controller) SetCloudCredential(ctx context.Context, name string, one entity.CloudCredential) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, err := c.credentialDoc(name)
+		was, err := c.credentialDoc(ctx, name)
 		id := credentialID(name)
 		doc := newCredentialDoc(id, one)
 		switch {
@@ -128,7 +128,7 @@ func (c *Controller) SetCloudCredential(ctx context.Context, name string, one en
 // left something in the cloud that only it can remove.
 func (c *Controller) RemoveCloudCredential(ctx context.Context, name string) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		doc, err := c.credentialDoc(name)
+		doc, err := c.credentialDoc(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -146,20 +146,20 @@ func (c *Controller) RemoveCloudCredential(ctx context.Context, name string) err
 
 // CredentialUsers returns the models that use a credential, as OWNER/NAME, sorted: also those that are not ready, and those
 // that are removed but may have left something in the cloud.
-func (c *Controller) CredentialUsers(_ context.Context, name string) (users []string, err error) {
+func (c *Controller) CredentialUsers(ctx context.Context, name string) (users []string, err error) {
 	with := bson.D{{"credential", name}}
 	if name == "" {
 		with = bson.D{{"credential", bson.D{{"$exists", false}}}}
 	}
 	var rows []ModelRow
-	if err := c.db.All(modelsC, with, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, with, &rows); err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
 		users = append(users, row.Owner+"/"+row.Name)
 	}
 	var left []leftDoc
-	if err := c.db.All(modelLeftoversC, with, &left); err != nil {
+	if err := c.db.All(ctx, modelLeftoversC, with, &left); err != nil {
 		return nil, err
 	}
 	for _, doc := range left {
@@ -170,11 +170,11 @@ func (c *Controller) CredentialUsers(_ context.Context, name string) (users []st
 }
 
 // useCredential adds to a transaction that a model begins to use a credential, which must be there.
-func (c *Controller) useCredential(o *mongo.Ops, name string) error {
+func (c *Controller) useCredential(ctx context.Context, o *mongo.Ops, name string) error {
 	if name == "" {
 		return nil
 	}
-	doc, err := c.credentialDoc(name)
+	doc, err := c.credentialDoc(ctx, name)
 	if err == nil {
 		o.Update(cloudCredentialsC, doc.ID, txn.DocExists, bson.D{{"$inc", bson.D{{"uses", 1}}}})
 	}
@@ -184,7 +184,7 @@ func (c *Controller) useCredential(o *mongo.Ops, name string) error {
 // SetModelCredential has a model use another credential of the cloud.
 func (c *Controller) SetModelCredential(ctx context.Context, model, name string) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		row, err := c.readyRow(model)
+		row, err := c.readyRow(ctx, model)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (c *Controller) SetModelCredential(ctx context.Context, model, name string)
 			change = bson.D{{"$unset", bson.D{{"credential", 1}}}}
 		}
 		o.Update(modelsC, model, bson.D{{"step", stepReady}}, change)
-		return c.useCredential(o, name)
+		return c.useCredential(ctx, o, name)
 	})
 }
 

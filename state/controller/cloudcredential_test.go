@@ -27,7 +27,7 @@ func TestModelsUseCredentials(t *testing.T) {
 	if want := []string{"dev", "ops"}; !reflect.DeepEqual(names, want) {
 		t.Errorf("the credentials are %v", names)
 	}
-	got, err := w.ctrl.CloudCredential("ops")
+	got, err := w.ctrl.CloudCredential(t.Context(), "ops")
 	w.ok(err)
 	if want := keyed("K"); !reflect.DeepEqual(*got, want) {
 		t.Errorf("the credential is %v", got)
@@ -35,7 +35,7 @@ func TestModelsUseCredentials(t *testing.T) {
 	var doc struct {
 		Attributes, Password map[string]string
 	}
-	w.ok(w.db().Get("cloudcredentials", "#ops", &doc, "it"))
+	w.ok(w.db().Get(t.Context(), "cloudcredentials", "#ops", &doc, "it"))
 	if _, ok := doc.Attributes["client-key"]; ok || doc.Password["client-key"] != "K" {
 		t.Errorf("the key is in %v", doc)
 	}
@@ -55,7 +55,7 @@ func TestModelsUseCredentials(t *testing.T) {
 	w.refused(w.ctrl.RemoveCloudCredential(w.ctx, "dev"), entity.InUse, "models use it: "+statetest.Admin+"/one")
 	// So does what was left in the cloud by a model that is gone.
 	w.ok(w.ctrl.SetModelCredential(w.ctx, st.UUID(), ""))
-	w.ok(w.db().With("modelleftovers", func(c *mgo.Collection) error {
+	w.ok(w.db().With(t.Context(), "modelleftovers", func(c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": "x", "name": "gone", "owner": statetest.Admin, "credential": "dev"})
 	}))
 	w.refused(w.ctrl.RemoveCloudCredential(w.ctx, "dev"), entity.InUse, "models use it: "+statetest.Admin+"/gone")

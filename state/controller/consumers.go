@@ -81,13 +81,13 @@ func readToken(token string) (*macaroon.Macaroon, error) {
 }
 
 // CheckConsumer verifies a token. The error is Unauthorized if this controller has not made it.
-func (c *Controller) CheckConsumer(token string) (Consumer, error) {
+func (c *Controller) CheckConsumer(ctx context.Context, token string) (Consumer, error) {
 	refused := entity.Errorf(entity.Unauthorized, "the token of the offer is not of this controller")
 	m, err := readToken(token)
 	if err != nil {
 		return Consumer{}, refused
 	}
-	key, err := c.tokenKey()
+	key, err := c.tokenKey(ctx)
 	if err != nil {
 		return Consumer{}, err
 	}
@@ -112,9 +112,9 @@ func (c *Controller) CheckConsumer(token string) (Consumer, error) {
 }
 
 // tokenKey returns the key that signs tokens; nil if there is none yet.
-func (c *Controller) tokenKey() ([]byte, error) {
+func (c *Controller) tokenKey(ctx context.Context) ([]byte, error) {
 	var doc controllerDoc
-	if err := c.db.Get(controllerC, controllerC, &doc, "controller"); err != nil {
+	if err := c.db.Get(ctx, controllerC, controllerC, &doc, "controller"); err != nil {
 		return nil, err
 	}
 	return base64.StdEncoding.DecodeString(doc.TokenKey)
@@ -123,7 +123,7 @@ func (c *Controller) tokenKey() ([]byte, error) {
 // makeTokenKey makes the key that signs tokens, unless there is one.
 func (c *Controller) makeTokenKey(ctx context.Context) (key []byte, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		if key, err = c.tokenKey(); err != nil {
+		if key, err = c.tokenKey(ctx); err != nil {
 			return err
 		}
 		if len(key) > 0 {

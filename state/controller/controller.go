@@ -107,7 +107,7 @@ type InitParams struct {
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
 	defer c.Close()
-	if err := store.Make(controllerDB, c.form().Schema); err != nil {
+	if err := store.Make(ctx, controllerDB, c.form().Schema); err != nil {
 		return err
 	}
 	if p.UUID == "" {
@@ -122,7 +122,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		Created: c.now()}
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		var there controllerDoc
-		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
+		if err := c.db.Get(ctx, controllerC, controllerC, &there, "controller"); err == nil {
 			c.doc = there
 			return mongo.ErrNothing
 		} else if !entity.IsNotFound(err) {
@@ -149,7 +149,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 // modelNamed opens an owner's model by its name.
 func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state.State, error) {
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
@@ -161,7 +161,7 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state
 // Open opens the controller in a store, and upgrades documents written by an older version. The error is
 // entity.NotSupported if a newer version wrote them.
 func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
-	c, err := Attach(store, o)
+	c, err := Attach(ctx, store, o)
 	if err == nil {
 		if err = c.Upgrade(ctx); err != nil {
 			c.Close()
@@ -175,9 +175,9 @@ func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, erro
 
 // Attach is Open without the upgrade. Until Upgrade has been called, only what is about the nodes, and
 // DropDatabases, may be used.
-func Attach(store *mongo.Store, o Options) (*Controller, error) {
+func Attach(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
-	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
+	if err := c.db.Get(ctx, controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}

@@ -42,8 +42,8 @@ func (c *Controller) Forms() Forms {
 }
 
 // forms returns the claimed forms; there is false if none are.
-func (c *Controller) forms() (doc formsDoc, there bool, err error) {
-	err = c.db.Get(nodeUpgradesC, formsID, &doc, "forms")
+func (c *Controller) forms(ctx context.Context) (doc formsDoc, there bool, err error) {
+	err = c.db.Get(ctx, nodeUpgradesC, formsID, &doc, "forms")
 	if entity.IsNotFound(err) {
 		return doc, false, nil
 	}
@@ -51,8 +51,8 @@ func (c *Controller) forms() (doc formsDoc, there bool, err error) {
 }
 
 // CheckForms returns an error of the kind NotSupported if newer forms are claimed than this program knows.
-func (c *Controller) CheckForms() error {
-	doc, there, err := c.forms()
+func (c *Controller) CheckForms(ctx context.Context) error {
+	doc, there, err := c.forms(ctx)
 	if err == nil && there && !c.Forms().Covers(doc.Forms) {
 		err = schema.TooNew("the store", max(doc.Controller, doc.Models), max(c.Forms().Controller, c.Forms().Models))
 	}
@@ -62,21 +62,21 @@ func (c *Controller) CheckForms() error {
 // IsBehind reports whether the databases have older forms than this program needs. If it finds that none has, it records
 // that.
 func (c *Controller) IsBehind(ctx context.Context) (bool, error) {
-	doc, there, err := c.forms()
+	doc, there, err := c.forms(ctx)
 	if err != nil || there && doc.Reached && doc.Covers(c.Forms()) {
 		return false, err
 	}
-	behind, err := c.form().IsBehind(c.db)
+	behind, err := c.form().IsBehind(ctx, c.db)
 	if err != nil || behind {
 		return behind, err
 	}
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"step", stepReady}}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{{"step", stepReady}}, &rows); err != nil {
 		return false, err
 	}
 	for _, row := range rows {
 		db := c.store.Open(row.UUID)
-		behind, err := c.modelForm().IsBehind(db)
+		behind, err := c.modelForm().IsBehind(ctx, db)
 		db.Close(closing())
 		if err != nil || behind {
 			return behind, err
@@ -91,7 +91,7 @@ func (c *Controller) ClaimForms(ctx context.Context) error { return c.setForms(c
 // setForms records this program's forms. The error is NotSupported if newer ones are claimed.
 func (c *Controller) setForms(ctx context.Context, reached bool) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, there, err := c.forms()
+		was, there, err := c.forms(ctx)
 		next := formsDoc{formsID, c.Forms(), reached}
 		switch {
 		case err != nil:
@@ -102,7 +102,7 @@ func (c *Controller) setForms(ctx context.Context, reached bool) error {
 		case was.Forms == next.Forms && (was.Reached || !reached):
 			return mongo.ErrNothing
 		}
-		if err := c.CheckForms(); err != nil {
+		if err := c.CheckForms(ctx); err != nil {
 			return err
 		}
 		o.Update(nodeUpgradesC, formsID, bson.D{{"controller", was.Controller}, {"models", was.Models}},

@@ -36,7 +36,7 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 	}
 	logger.Errorf("model %q is removed, but its cloud resources may still exist: %v", row.Name, why)
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
+		n, err := c.db.Count(ctx, modelLeftoversC, bson.D{{"_id", row.UUID}})
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (c *Controller) removeLeftover(
 // models, or for all if owner is "".
 func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
 	var docs []leftDoc
-	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
+	if err := c.db.All(ctx, modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b leftDoc) int { return entity.CompareNatural(a.Name, b.Name) })

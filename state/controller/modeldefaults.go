@@ -15,9 +15,9 @@ import (
 )
 
 // ModelDefaults returns the settings that new models get unless their creator says otherwise.
-func (c *Controller) ModelDefaults(context.Context) (map[string]string, error) {
+func (c *Controller) ModelDefaults(ctx context.Context) (map[string]string, error) {
 	var doc controllerDoc
-	err := c.db.Get(controllerC, controllerC, &doc, "controller")
+	err := c.db.Get(ctx, controllerC, controllerC, &doc, "controller")
 	return doc.Defaults, err
 }
 
@@ -43,7 +43,7 @@ func (c *Controller) SetModelDefaults(ctx context.Context, set map[string]string
 	}
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		var doc controllerDoc
-		if err := c.db.Get(controllerC, controllerC, &doc, "controller"); err != nil {
+		if err := c.db.Get(ctx, controllerC, controllerC, &doc, "controller"); err != nil {
 			return err
 		}
 		after := maps.Clone(doc.Defaults)

@@ -88,12 +88,12 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 		Created: c.now(), Creator: c.id, Config: config, Credential: p.Credential}
 	takenOver := false
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		owner, err := c.userDocOf(p.Owner)
+		owner, err := c.userDocOf(ctx, p.Owner)
 		if err != nil {
 			return err
 		}
 		var same []ModelRow
-		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
+		if err := c.db.All(ctx, modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
 			return err
 		}
 		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
@@ -102,7 +102,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 			// already applied.
 			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.Insert(modelsC, row.UUID, row)
-			return c.useCredential(o, row.Credential)
+			return c.useCredential(ctx, o, row.Credential)
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
@@ -191,7 +191,7 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	}
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		var now ModelRow
-		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !entity.IsNotFound(err) {
+		if err := c.db.Get(ctx, modelsC, row.UUID, &now, "model"); err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 		if now.Step != stepCreating || now.Creator != row.Creator {
@@ -220,8 +220,8 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
 		// Another controller took over the row. If it removed the row, remove what this controller has created since.
-		if _, rowErr := c.ModelRow(row.UUID); entity.IsNotFound(rowErr) {
-			err = c.store.Drop(row.UUID)
+		if _, rowErr := c.ModelRow(ctx, row.UUID); entity.IsNotFound(rowErr) {
+			err = c.store.Drop(ctx, row.UUID)
 		}
 	}
 	if err != nil {
@@ -230,24 +230,24 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 }
 
 // ModelRow reads the row of a model.
-func (c *Controller) ModelRow(id string) (row ModelRow, err error) {
-	err = c.db.Get(modelsC, id, &row, fmt.Sprintf("model %q", id))
+func (c *Controller) ModelRow(ctx context.Context, id string) (row ModelRow, err error) {
+	err = c.db.Get(ctx, modelsC, id, &row, fmt.Sprintf("model %q", id))
 	return row, err
 }
 
 // ModelNamed is ModelRow by the model's owner and name.
-func (c *Controller) ModelNamed(owner, name string) (row ModelRow, err error) {
+func (c *Controller) ModelNamed(ctx context.Context, owner, name string) (row ModelRow, err error) {
 	var named struct{ Model string }
-	if err := c.db.Get(modelNamesC, modelNameID(owner, name), &named, fmt.Sprintf("model %q", owner+"/"+name)); err != nil {
+	if err := c.db.Get(ctx, modelNamesC, modelNameID(owner, name), &named, fmt.Sprintf("model %q", owner+"/"+name)); err != nil {
 		return row, err
 	}
-	return c.ModelRow(named.Model)
+	return c.ModelRow(ctx, named.Model)
 }
 
 // Models returns the models that are ready or being removed, by name.
 func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(rows, func(a, b ModelRow) int { return entity.CompareNatural(a.Name, b.Name) })
@@ -257,7 +257,7 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 // Model returns the model with this UUID if it is ready; each call returns the same State. If the model is no longer
 // ready, Model closes it.
 func (c *Controller) Model(ctx context.Context, id string) (*state.State, error) {
-	row, err := c.readyRow(id)
+	row, err := c.readyRow(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -266,8 +266,8 @@ func (c *Controller) Model(ctx context.Context, id string) (*state.State, error)
 		return st, err
 	}
 	// The row may have changed while the model was being opened, before there was anything to close.
-	if _, err := c.readyRow(id); err != nil {
-		return nil, errors.Join(err, c.dropRemade(row.UUID))
+	if _, err := c.readyRow(ctx, id); err != nil {
+		return nil, errors.Join(err, c.dropRemade(ctx, row.UUID))
 	}
 	return st, nil
 }
@@ -286,11 +286,11 @@ func (c *Controller) Opened(ctx context.Context, id string) (*state.State, error
 
 // dropRemade drops the database of a model that was removed while it was being opened, because opening
 // recreates missing collections. It leaves alone a database that has not been removed yet.
-func (c *Controller) dropRemade(uuid string) error {
-	if left, err := state.ReadRemnant(c.store, uuid); err != nil || left.There {
+func (c *Controller) dropRemade(ctx context.Context, uuid string) error {
+	if left, err := state.ReadRemnant(ctx, c.store, uuid); err != nil || left.There {
 		return err
 	}
-	return c.store.Drop(uuid)
+	return c.store.Drop(ctx, uuid)
 }
 
 // open returns the open model of a row, and whether this call opened it. Only one call at a time opens a
@@ -341,8 +341,8 @@ func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, o
 }
 
 // readyRow reads a model's row; if the row is not ready it closes the model.
-func (c *Controller) readyRow(id string) (ModelRow, error) {
-	row, err := c.ModelRow(id)
+func (c *Controller) readyRow(ctx context.Context, id string) (ModelRow, error) {
+	row, err := c.ModelRow(ctx, id)
 	if err == nil && row.Step != stepReady {
 		err = notReady(id)
 	}
@@ -373,7 +373,7 @@ func (c *Controller) forget(id string) {
 func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error) {
 	host := state.Host{Store: c.store, Form: c.modelForm(), Now: c.now, Leases: c.leases,
 		Archives: archives{c, row.UUID}, Made: func() (state.NewModel, error) {
-			row, err := c.ModelRow(row.UUID)
+			row, err := c.ModelRow(ctx, row.UUID)
 			return c.newModel(row), err
 		}}
 	// As in Open, first finish the transactions that a crash interrupted, and upgrade.
@@ -391,7 +391,7 @@ func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
 				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", ids}}})
 			}
 			var rows []ModelRow
-			if err := c.db.All(modelsC, query, &rows); err != nil {
+			if err := c.db.All(ctx, modelsC, query, &rows); err != nil {
 				return nil, err
 			}
 			steps := map[string]string{}

@@ -28,7 +28,7 @@ type Node struct {
 func (c *Controller) SetNode(ctx context.Context, n Node) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		var was Node
-		err := c.db.Get(nodesC, n.ID, &was, "node "+n.ID)
+		err := c.db.Get(ctx, nodesC, n.ID, &was, "node "+n.ID)
 		switch {
 		case entity.IsNotFound(err):
 			o.Insert(nodesC, n.ID, n)
@@ -45,9 +45,9 @@ func (c *Controller) SetNode(ctx context.Context, n Node) error {
 }
 
 // Nodes returns the controllers, by id.
-func (c *Controller) Nodes() ([]Node, error) {
+func (c *Controller) Nodes(ctx context.Context) ([]Node, error) {
 	var nodes []Node
-	if err := c.db.All(nodesC, nil, &nodes); err != nil {
+	if err := c.db.All(ctx, nodesC, nil, &nodes); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(nodes, func(a, b Node) int { return entity.CompareNatural(a.ID, b.ID) })
@@ -63,7 +63,7 @@ func (c *Controller) WatchNodes(ctx context.Context) (<-chan struct{}, error) {
 func (c *Controller) RemoveNode(ctx context.Context, id string) error {
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		var n Node
-		if err := c.db.Get(nodesC, id, &n, "node "+id); entity.IsNotFound(err) {
+		if err := c.db.Get(ctx, nodesC, id, &n, "node "+id); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -72,10 +72,10 @@ func (c *Controller) RemoveNode(ctx context.Context, id string) error {
 		return nil
 	})
 	if err == nil {
-		err = c.DropPresence(id)
+		err = c.DropPresence(ctx, id)
 	}
 	if err == nil {
-		err = c.db.Reading(beatsC, func(col *mgo.Collection) error {
+		err = c.db.Reading(ctx, beatsC, func(col *mgo.Collection) error {
 			_, err := col.RemoveAll(bson.D{{"_id", id}})
 			return err
 		})
@@ -103,7 +103,7 @@ type NodeFailure struct {
 // Beat records that a node is up, and how; the Count and the time of the beat are set here. It returns the last beats of
 // all nodes.
 func (c *Controller) Beat(ctx context.Context, b Beat) (all []Beat, err error) {
-	err = c.db.Reading(beatsC, func(col *mgo.Collection) error {
+	err = c.db.Reading(ctx, beatsC, func(col *mgo.Collection) error {
 		_, err := col.UpsertId(b.ID, bson.D{{"$inc", bson.D{{"count", int64(1)}}},
 			{"$set", bson.D{{"at", c.now()}, {"failures", b.Failures}, {"waits", b.Waits}}}})
 		return err
@@ -112,7 +112,7 @@ func (c *Controller) Beat(ctx context.Context, b Beat) (all []Beat, err error) {
 		err = c.store.Barrier(ctx)
 	}
 	if err == nil {
-		err = c.db.All(beatsC, nil, &all)
+		err = c.db.All(ctx, beatsC, nil, &all)
 	}
 	return all, err
 }

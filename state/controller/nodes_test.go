@@ -33,23 +33,23 @@ func TestNodes(t *testing.T) {
 			t.Errorf("beat %d: %+v", n+1, beats)
 		}
 	}
-	w.ok(w.ctrl.SetPresence("1", w.st.UUID(), []entity.AgentPresence{{Agent: entity.UnitTag("web/0"), Connected: true}}))
+	w.ok(w.ctrl.SetPresence(t.Context(), "1", w.st.UUID(), []entity.AgentPresence{{Agent: entity.UnitTag("web/0"), Connected: true}}))
 	ids := []string{"1#" + w.st.UUID()}
-	presences, err := w.ctrl.Presences(ids)
+	presences, err := w.ctrl.Presences(t.Context(), ids)
 	w.ok(err)
 	if len(presences) != 1 || presences[0].Node != "1" || !presences[0].Agents[0].Connected {
 		t.Errorf("the presence of node 1 is %+v", presences)
 	}
-	nodes, err := w.ctrl.Nodes()
+	nodes, err := w.ctrl.Nodes(t.Context())
 	w.ok(err)
 	if !reflect.DeepEqual(nodes, []controller.Node{one}) {
 		t.Errorf("the nodes are %+v, want %+v", nodes, one)
 	}
 	w.ok(w.ctrl.RemoveNode(w.ctx, "1"))
 	<-events
-	nodes, err = w.ctrl.Nodes()
+	nodes, err = w.ctrl.Nodes(t.Context())
 	w.ok(err)
-	presences, err2 := w.ctrl.Presences(ids)
+	presences, err2 := w.ctrl.Presences(t.Context(), ids)
 	w.ok(err2)
 	beats, err := w.ctrl.Beat(w.ctx, controller.Beat{ID: "0"})
 	w.ok(err)

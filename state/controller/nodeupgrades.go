@@ -24,17 +24,17 @@ type nodeUpgradeDoc struct {
 }
 
 // NodeUpgrade returns the last upgrade of the controllers; nil if there was none.
-func (c *Controller) NodeUpgrade() (*entity.ControllerUpgrade, error) {
-	doc, err := c.nodeUpgrade()
+func (c *Controller) NodeUpgrade(ctx context.Context) (*entity.ControllerUpgrade, error) {
+	doc, err := c.nodeUpgrade(ctx)
 	if doc == nil {
 		return nil, err
 	}
 	return &doc.ControllerUpgrade, err
 }
 
-func (c *Controller) nodeUpgrade() (*nodeUpgradeDoc, error) {
+func (c *Controller) nodeUpgrade(ctx context.Context) (*nodeUpgradeDoc, error) {
 	doc := &nodeUpgradeDoc{}
-	err := c.db.Get(nodeUpgradesC, nodeUpgradeID, doc, "upgrade")
+	err := c.db.Get(ctx, nodeUpgradesC, nodeUpgradeID, doc, "upgrade")
 	if entity.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
@@ -52,7 +52,7 @@ func (c *Controller) WatchNodeUpgrade(ctx context.Context) (<-chan struct{}, err
 // nothing; while another one is, the error is InUse, unless that one is stuck: it may be what the new one repairs.
 func (c *Controller) BeginNodeUpgrade(ctx context.Context, to entity.Binaries, by string) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, err := c.nodeUpgrade()
+		was, err := c.nodeUpgrade(ctx)
 		next := nodeUpgradeDoc{nodeUpgradeID, 1, entity.ControllerUpgrade{To: to, By: by, Began: c.now()}}
 		switch {
 		case err != nil:
@@ -87,7 +87,7 @@ func (d nodeUpgradeDoc) fields() bson.D {
 // there is nothing to change.
 func (c *Controller) changeNodeUpgrade(ctx context.Context, change func(*entity.ControllerUpgrade) bool) (changed bool, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, err := c.nodeUpgrade()
+		was, err := c.nodeUpgrade(ctx)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (c *Controller) EndNodeUpgrade(ctx context.Context, to entity.Binaries) err
 // ForgetNodeUpgrade removes the upgrade and the archives of binaries, of which the store of a single controller has none.
 func (c *Controller) ForgetNodeUpgrade(ctx context.Context) error {
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, err := c.nodeUpgrade()
+		was, err := c.nodeUpgrade(ctx)
 		if err != nil {
 			return err
 		} else if was == nil {

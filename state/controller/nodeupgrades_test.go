@@ -43,7 +43,7 @@ func TestOneNodeHasTheTurn(t *testing.T) {
 	w.ok(w.ctrl.NodeFailed(w.ctx, "1", 1, "another node"))
 	w.ok(w.ctrl.NodeFailed(w.ctx, "2", 0, "without a turn"))
 	w.ok(w.ctrl.EndNodeUpgrade(w.ctx, newBinaries))
-	u, err := w.ctrl.NodeUpgrade()
+	u, err := w.ctrl.NodeUpgrade(t.Context())
 	if w.ok(err); u.Turn != "2" || u.Turns != 1 || !u.IsGoing() || len(u.Failed) > 0 {
 		t.Errorf("the upgrade is %+v", u)
 	}
@@ -69,7 +69,7 @@ func TestOneNodeHasTheTurn(t *testing.T) {
 		t.Errorf("%d nodes have the turn", len(took))
 	}
 	w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx))
-	if u, err := w.ctrl.NodeUpgrade(); u != nil || err != nil {
+	if u, err := w.ctrl.NodeUpgrade(t.Context()); u != nil || err != nil {
 		t.Errorf("the upgrade that is forgotten is %+v, %v", u, err)
 	}
 }
@@ -106,11 +106,11 @@ func TestBinariesAreInTheStore(t *testing.T) {
 	n.passes(2 * time.Hour)
 	chunks := func() (n int) {
 		t.Helper()
-		w.ok(w.db().With("binaries.chunks", func(c *mgo.Collection) (err error) { n, err = c.Count(); return err }))
+		w.ok(w.db().With(t.Context(), "binaries.chunks", func(c *mgo.Collection) (err error) { n, err = c.Count(); return err }))
 		return n
 	}
 	// What a process that was killed has written of an archive.
-	w.ok(w.db().With("binaries.chunks", func(c *mgo.Collection) error {
+	w.ok(w.db().With(t.Context(), "binaries.chunks", func(c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": 1, "files_id": bson.NewObjectId(), "n": 0, "data": archive[:100]})
 	}))
 	w.ok(w.ctrl.SweepBinaries(newBinaries.SHA256, other.SHA256))
@@ -135,7 +135,7 @@ func TestANewerSchemaIsClaimed(t *testing.T) {
 	older := w.node(time.Now())
 	attach := func(o controller.Options) *controller.Controller {
 		o.Shared = true
-		c, err := controller.Attach(w.store, o)
+		c, err := controller.Attach(t.Context(), w.store, o)
 		w.ok(err)
 		t.Cleanup(c.Close)
 		return c
@@ -150,11 +150,11 @@ func TestANewerSchemaIsClaimed(t *testing.T) {
 	behind(older.Controller, false)
 	behind(newer, true)
 	behind(attach(controller.Options{ModelSteps: []schema.Step{}}), false)
-	w.ok(older.CheckForms())
+	w.ok(older.CheckForms(t.Context()))
 	w.ok(newer.ClaimForms(w.ctx))
-	w.refused(older.CheckForms(), entity.NotSupported, "the schema of the store has version")
+	w.refused(older.CheckForms(t.Context()), entity.NotSupported, "the schema of the store has version")
 	w.refused(older.ClaimForms(w.ctx), entity.NotSupported, "")
-	w.ok(newer.CheckForms())
+	w.ok(newer.CheckForms(t.Context()))
 	behind(newer, true)
 	w.ok(newer.Upgrade(w.ctx))
 	behind(newer, false)

@@ -64,7 +64,7 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 		return err
 	}
 	// Check before the slow hash, so that unauthenticated clients can't load the controller.
-	if err := check(c.userDocOf(name)); err != nil {
+	if err := check(c.userDocOf(ctx, name)); err != nil {
 		return err
 	}
 	hash, err := c.hashUserPassword(password)
@@ -79,7 +79,7 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 
 // CheckUser returns the user if they can log in and the password is correct.
 func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
-	doc, err := c.userDocOf(name)
+	doc, err := c.userDocOf(ctx, name)
 	if err != nil && !entity.IsNotFound(err) {
 		return User{}, err
 	}
@@ -98,7 +98,7 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 // CheckKnownUser is CheckUser without the slow hash, for a password that was verified
 // recently. If ok is false, the caller must use CheckUser.
 func (c *Controller) CheckKnownUser(ctx context.Context, name, password string) (user User, ok bool, err error) {
-	doc, err := c.userDocOf(name)
+	doc, err := c.userDocOf(ctx, name)
 	if entity.IsNotFound(err) || err == nil && !doc.stands() {
 		return User{}, false, nil
 	}

@@ -23,27 +23,29 @@ type Presence struct {
 func presenceID(node, model string) string { return node + "#" + model }
 
 // SetPresence records what a node knows about a model's agents.
-func (c *Controller) SetPresence(node, model string, agents []entity.AgentPresence) error {
+func (c *Controller) SetPresence(ctx context.Context, node, model string, agents []entity.AgentPresence) error {
 	doc := Presence{presenceID(node, model), node, model, c.now().UnixNano(), agents}
-	return c.db.Reading(presenceC, func(col *mgo.Collection) error {
+	return c.db.Reading(ctx, presenceC, func(col *mgo.Collection) error {
 		_, err := col.UpsertId(doc.ID, doc)
 		return err
 	})
 }
 
 // DropPresence removes what a node knows, as its process has ended.
-func (c *Controller) DropPresence(node string) error { return c.dropPresence(bson.D{{"node", node}}) }
+func (c *Controller) DropPresence(ctx context.Context, node string) error {
+	return c.dropPresence(ctx, bson.D{{"node", node}})
+}
 
-func (c *Controller) dropPresence(query bson.D) error {
-	return c.db.Reading(presenceC, func(col *mgo.Collection) error {
+func (c *Controller) dropPresence(ctx context.Context, query bson.D) error {
+	return c.db.Reading(ctx, presenceC, func(col *mgo.Collection) error {
 		_, err := col.RemoveAll(query)
 		return err
 	})
 }
 
 // Presences returns what the nodes know about models' agents: the documents with these ids that exist.
-func (c *Controller) Presences(ids []string) (all []Presence, err error) {
-	err = c.db.All(presenceC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &all)
+func (c *Controller) Presences(ctx context.Context, ids []string) (all []Presence, err error) {
+	err = c.db.All(ctx, presenceC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &all)
 	return all, err
 }
 
@@ -60,7 +62,7 @@ func (c *Controller) WatchPresences(ctx context.Context) (<-chan []string, error
 				ID      string `bson:"_id"`
 				Version int64  `bson:"version"`
 			}
-			if err := c.db.All(presenceC, query, &found); err != nil {
+			if err := c.db.All(ctx, presenceC, query, &found); err != nil {
 				return nil, err
 			}
 			all := map[string]int64{}

@@ -26,7 +26,7 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 		return err
 	}
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		row, err := c.ModelRow(id)
+		row, err := c.ModelRow(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
 	if err != nil {
 		// Another controller may be removing it, or have removed it.
-		row, rowErr := c.ModelRow(id)
+		row, rowErr := c.ModelRow(ctx, id)
 		if entity.IsNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
 			return nil
 		}
@@ -61,7 +61,7 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 }
 
 func (c *Controller) removeDead(ctx context.Context, id string) error {
-	row, err := c.ModelRow(id)
+	row, err := c.ModelRow(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
-		now, err := c.ModelRow(row.UUID)
+		now, err := c.ModelRow(ctx, row.UUID)
 		if err == nil && now.Step == stepRemoving {
 			return mongo.ErrNothing
 		}
@@ -111,12 +111,12 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 // process has closed the model, which happens after its row becomes removing, and the database is dropped
 // before the row.
 func (c *Controller) takeRemnant(ctx context.Context, row *ModelRow) error {
-	said, err := state.ReadRemnant(c.store, row.UUID)
+	said, err := state.ReadRemnant(ctx, c.store, row.UUID)
 	if err != nil || !said.There {
 		return err
 	}
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		now, err := c.ModelRow(row.UUID)
+		now, err := c.ModelRow(ctx, row.UUID)
 		if entity.IsNotFound(err) {
 			return mongo.ErrNothing // another controller removed it
 		} else if err != nil {
@@ -146,14 +146,14 @@ type Remains struct {
 // Remains returns the remains of all models, including those that another controller is creating.
 func (c *Controller) Remains(ctx context.Context) (all []Remains, err error) {
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
 		all = append(all, Remains{ModelRow: row})
 	}
 	var docs []leftDoc
-	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
+	if err := c.db.All(ctx, modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
 	for _, doc := range docs {
@@ -216,10 +216,10 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 	if err := c.dropModel(ctx, row.UUID); err != nil {
 		return false, fmt.Errorf("cannot revoke access to it: %w", err)
 	}
-	if err := c.store.Drop(row.UUID); err != nil {
+	if err := c.store.Drop(ctx, row.UUID); err != nil {
 		return false, err
 	}
-	if err := c.dropPresence(bson.D{{"model", row.UUID}}); err != nil {
+	if err := c.dropPresence(ctx, bson.D{{"model", row.UUID}}); err != nil {
 		return false, err
 	}
 	// No lease can be claimed after this, because claiming reads the model first.
@@ -232,7 +232,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 // removeRow is the last step. It frees the name; the UUID is never reused.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		if _, err := c.ModelRow(row.UUID); entity.IsNotFound(err) {
+		if _, err := c.ModelRow(ctx, row.UUID); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

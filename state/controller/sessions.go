@@ -63,7 +63,7 @@ func newSession(prefix, user, stamp string, now time.Time, age time.Duration) (t
 // CreateLogin makes a log-in for a user, with which one session can begin.
 func (c *Controller) CreateLogin(ctx context.Context, user string) (text string, expires time.Time, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		u, err := c.userDocOf(user)
+		u, err := c.userDocOf(ctx, user)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (c *Controller) CreateLogin(ctx context.Context, user string) (text string,
 		var doc sessionDoc
 		text, doc = newSession(loginPrefix, u.ID, secret.Stamp(u.Password), c.now(), LoginAge)
 		expires = doc.Expires
-		return c.addSession(o, u, doc)
+		return c.addSession(ctx, o, u, doc)
 	})
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("cannot create a log-in: %w", err)
@@ -82,9 +82,9 @@ func (c *Controller) CreateLogin(ctx context.Context, user string) (text string,
 }
 
 // addSession also removes the user's sessions that have expired, and the oldest if there are too many.
-func (c *Controller) addSession(o *mongo.Ops, u userDoc, doc sessionDoc) error {
+func (c *Controller) addSession(ctx context.Context, o *mongo.Ops, u userDoc, doc sessionDoc) error {
 	var all []sessionDoc
-	if err := c.db.All(sessionsC, bson.D{{"user", u.ID}}, &all); err != nil {
+	if err := c.db.All(ctx, sessionsC, bson.D{{"user", u.ID}}, &all); err != nil {
 		return err
 	}
 	slices.SortFunc(all, func(a, b sessionDoc) int { return b.Created.Compare(a.Created) })
@@ -105,7 +105,7 @@ func (c *Controller) addSession(o *mongo.Ops, u userDoc, doc sessionDoc) error {
 // Unauthorized if the log-in is not valid.
 func (c *Controller) BeginSession(ctx context.Context, login string) (text string, s Session, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
-		was, u, err := c.sessionWith(login, true)
+		was, u, err := c.sessionWith(ctx, login, true)
 		if err != nil {
 			return err
 		}
@@ -121,19 +121,19 @@ func (c *Controller) BeginSession(ctx context.Context, login string) (text strin
 }
 
 // sessionWith reads a session or log-in by its text.
-func (c *Controller) sessionWith(text string, login bool) (doc sessionDoc, u userDoc, err error) {
+func (c *Controller) sessionWith(ctx context.Context, text string, login bool) (doc sessionDoc, u userDoc, err error) {
 	invalid := entity.Errorf(entity.Unauthorized, "the session has ended")
 	if login {
 		invalid = entity.Errorf(entity.Unauthorized, "this log-in has been used, or has expired")
 	}
 	var docs []sessionDoc
-	if err := c.db.All(sessionsC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
+	if err := c.db.All(ctx, sessionsC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
 		return doc, u, err
 	}
 	if len(docs) == 0 || docs[0].Login != login || !c.now().Before(docs[0].Expires) {
 		return doc, u, invalid
 	}
-	u, err = c.userDocOf(docs[0].User)
+	u, err = c.userDocOf(ctx, docs[0].User)
 	if errors.Is(err, entity.NotFound) || err == nil && (!u.stands() || secret.Stamp(u.Password) != docs[0].Stamp) {
 		err = invalid
 	}
@@ -142,8 +142,8 @@ func (c *Controller) sessionWith(text string, login bool) (doc sessionDoc, u use
 
 // CheckSession returns the session with a text. The error is Unauthorized if there is none, or it has ended: as it does
 // when its user is disabled, or gets another password.
-func (c *Controller) CheckSession(_ context.Context, text string) (Session, error) {
-	doc, u, err := c.sessionWith(text, false)
+func (c *Controller) CheckSession(ctx context.Context, text string) (Session, error) {
+	doc, u, err := c.sessionWith(ctx, text, false)
 	if err != nil {
 		return Session{}, err
 	}

@@ -22,11 +22,11 @@ const singularID = "singular"
 // another node holds the lease.
 func (c *Controller) ClaimSingular(ctx context.Context, node string, d time.Duration) (epoch int64, err error) {
 	for tries := c.singular.Tries(); tries.Next(); {
-		held, err := c.singular.Read(singularID)
+		held, err := c.singular.Read(ctx, singularID)
 		if err != nil {
 			return 0, err
 		}
-		fenced, err := lease.Fenced(c.db)
+		fenced, err := lease.Fenced(ctx, c.db)
 		if err != nil {
 			return 0, err
 		}
@@ -54,7 +54,7 @@ func (c *Controller) ClaimSingular(ctx context.Context, node string, d time.Dura
 
 // ReleaseSingular ends this process's lease, if it holds one, so that another node can claim it immediately.
 func (c *Controller) ReleaseSingular(ctx context.Context, node string) error {
-	held, err := c.singular.Read(singularID)
+	held, err := c.singular.Read(ctx, singularID)
 	if err != nil || held.Holder != node || held.Epoch != c.claimed.Load() {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *Controller) AwaitSingular(ctx context.Context) error {
 	sub := c.hub.Subscribe(watcher.Doc(controllerLeasesC, singularID))
 	defer sub.Close()
 	for {
-		held, err := c.singular.Read(singularID)
+		held, err := c.singular.Read(ctx, singularID)
 		if err != nil || held.Holder == "" || held.Left <= 0 {
 			return err
 		}
@@ -78,8 +78,8 @@ func (c *Controller) AwaitSingular(ctx context.Context) error {
 }
 
 // SingularHolder returns the node that holds the lease, or "".
-func (c *Controller) SingularHolder() (string, error) {
-	held, err := c.singular.Read(singularID)
+func (c *Controller) SingularHolder(ctx context.Context) (string, error) {
+	held, err := c.singular.Read(ctx, singularID)
 	if err != nil || held.Left <= 0 {
 		return "", err
 	}

@@ -73,7 +73,7 @@ func TestOneNodeHoldsTheSingularLease(t *testing.T) {
 	claims(a, "0", 0)
 	w.ok(again.ReleaseSingular(w.ctx, "1"))
 	claims(a, "0", 4)
-	if holder, err := b.SingularHolder(); holder != "0" || err != nil {
+	if holder, err := b.SingularHolder(t.Context()); holder != "0" || err != nil {
 		t.Errorf("the holder is %q, %v", holder, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestFencedWritesEndWithTheLease(t *testing.T) {
 	if _, err := w.ctrl.Fence(w.ctx, w.st, 1); err == nil {
 		t.Error("an earlier epoch was accepted again")
 	}
-	nodes, err := w.ctrl.Nodes()
+	nodes, err := w.ctrl.Nodes(t.Context())
 	w.ok(err)
 	if len(nodes) > 0 {
 		t.Errorf("what the refused transaction inserted is there: %+v", nodes)

@@ -10,16 +10,16 @@ import (
 // own. None may be in use. It can be run again after an interruption.
 func (c *Controller) DropDatabases(ctx context.Context) error {
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{}, &rows); err != nil {
 		return err
 	}
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if err := c.store.Drop(row.UUID); err != nil {
+		if err := c.store.Drop(ctx, row.UUID); err != nil {
 			return err
 		}
 	}
-	return c.store.Drop(controllerDB)
+	return c.store.Drop(ctx, controllerDB)
 }

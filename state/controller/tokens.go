@@ -52,7 +52,7 @@ func (c *Controller) CreateToken(ctx context.Context, user, name, model string, 
 	case age <= 0 || age > MaxTokenAge:
 		err = entity.Errorf(entity.Invalid, "it must expire after more than 0s and at most %v, not after %v", MaxTokenAge, age)
 	default:
-		err = c.db.Change(ctx, func(o *mongo.Ops) error { return c.addToken(o, doc) })
+		err = c.db.Change(ctx, func(o *mongo.Ops) error { return c.addToken(ctx, o, doc) })
 	}
 	if err != nil {
 		return "", entity.AccessToken{}, fmt.Errorf("cannot create token %q: %w", name, err)
@@ -61,16 +61,16 @@ func (c *Controller) CreateToken(ctx context.Context, user, name, model string, 
 }
 
 // addToken also removes the user's tokens that have expired.
-func (c *Controller) addToken(o *mongo.Ops, doc tokenDoc) error {
-	if _, err := c.readyRow(doc.Model); err != nil {
+func (c *Controller) addToken(ctx context.Context, o *mongo.Ops, doc tokenDoc) error {
+	if _, err := c.readyRow(ctx, doc.Model); err != nil {
 		return err
 	}
-	user, err := c.userDocOf(doc.User)
+	user, err := c.userDocOf(ctx, doc.User)
 	if err != nil {
 		return err
 	}
 	var all []tokenDoc
-	if err := c.db.All(tokensC, bson.D{{"user", doc.User}}, &all); err != nil {
+	if err := c.db.All(ctx, tokensC, bson.D{{"user", doc.User}}, &all); err != nil {
 		return err
 	}
 	valid := 0
@@ -109,7 +109,7 @@ func (d tokenDoc) token() entity.AccessToken {
 // Tokens returns the tokens of a user, by name, also expired ones.
 func (c *Controller) Tokens(ctx context.Context, user string) ([]entity.AccessToken, error) {
 	var docs []tokenDoc
-	if err := c.db.All(tokensC, bson.D{{"user", userID(user)}}, &docs); err != nil {
+	if err := c.db.All(ctx, tokensC, bson.D{{"user", userID(user)}}, &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b tokenDoc) int { return entity.CompareNatural(a.Name, b.Name) })
@@ -133,7 +133,7 @@ func (c *Controller) Tokens(ctx context.Context, user string) ([]entity.AccessTo
 func (c *Controller) RevokeToken(ctx context.Context, user, name string) error {
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		var doc tokenDoc
-		if err := c.db.Get(tokensC, accessTokenID(user, name), &doc, fmt.Sprintf("token %q", name)); err != nil {
+		if err := c.db.Get(ctx, tokensC, accessTokenID(user, name), &doc, fmt.Sprintf("token %q", name)); err != nil {
 			return err
 		}
 		o.Remove(tokensC, doc.ID, txn.DocExists)
@@ -147,9 +147,9 @@ func (c *Controller) RevokeToken(ctx context.Context, user, name string) error {
 
 // CheckToken returns the token with a text. The error is Unauthorized if there is none, or it has expired. It does not say
 // whether the token's user still may read the model.
-func (c *Controller) CheckToken(_ context.Context, text string) (entity.AccessToken, error) {
+func (c *Controller) CheckToken(ctx context.Context, text string) (entity.AccessToken, error) {
 	var docs []tokenDoc
-	if err := c.db.All(tokensC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
+	if err := c.db.All(ctx, tokensC, bson.D{{"hash", secret.HashRandom(text)}}, &docs); err != nil {
 		return entity.AccessToken{}, err
 	}
 	if len(docs) == 0 {

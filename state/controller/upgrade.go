@@ -38,7 +38,7 @@ func (c *Controller) upgrade(ctx context.Context) error {
 		return err
 	}
 	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"step", stepReady}}, &rows); err != nil {
+	if err := c.db.All(ctx, modelsC, bson.D{{"step", stepReady}}, &rows); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -64,7 +64,7 @@ func referToBlobs(ctx context.Context, store *mongo.Store, db *mongo.Database) e
 	var models []struct {
 		UUID string `bson:"_id"`
 	}
-	if err := db.All("models", bson.D{{"step", "ready"}}, &models); err != nil {
+	if err := db.All(ctx, "models", bson.D{{"step", "ready"}}, &models); err != nil {
 		return err
 	}
 	for _, m := range models {
@@ -72,7 +72,7 @@ func referToBlobs(ctx context.Context, store *mongo.Store, db *mongo.Database) e
 			SHA256 string `bson:"sha256"`
 		}
 		model := store.Open(m.UUID)
-		err := model.With("charms", func(charmC *mgo.Collection) error {
+		err := model.With(ctx, "charms", func(charmC *mgo.Collection) error {
 			return cursor.Find(charmC, nil).Select(bson.D{{"sha256", 1}}).All(&charms)
 		})
 		model.Close(closing())
@@ -94,12 +94,12 @@ func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) 
 			Models []string `bson:"models"`
 		}
 		isReady := bson.D{{"_id", model}, {"step", "ready"}}
-		if n, err := db.Count("models", isReady); err != nil {
+		if n, err := db.Count(ctx, "models", isReady); err != nil {
 			return err
 		} else if n == 0 {
 			return mongo.ErrNothing // the model was removed meanwhile
 		}
-		err := db.Get("blobs", sum, &doc, "archive "+sum)
+		err := db.Get(ctx, "blobs", sum, &doc, "archive "+sum)
 		o.Assert("models", model, isReady)
 		switch {
 		case entity.IsNotFound(err):

@@ -64,9 +64,9 @@ func (d *userDoc) user() User {
 }
 
 // userDocOf reads a user who has not been removed.
-func (c *Controller) userDocOf(name string) (userDoc, error) {
+func (c *Controller) userDocOf(ctx context.Context, name string) (userDoc, error) {
 	var doc userDoc
-	if err := c.db.Get(usersC, userID(name), &doc, fmt.Sprintf("user %q", name)); entity.IsNotFound(err) {
+	if err := c.db.Get(ctx, usersC, userID(name), &doc, fmt.Sprintf("user %q", name)); entity.IsNotFound(err) {
 		return doc, entity.WithHint(err, "To list the users: juju users. To add one: juju add-user %s", name)
 	} else if err != nil {
 		return doc, err
@@ -84,11 +84,11 @@ func permanentlyDeleted(kind entity.Kind, name string) error {
 
 // User returns a user who has not been removed.
 func (c *Controller) User(ctx context.Context, name string) (User, error) {
-	doc, err := c.userDocOf(name)
+	doc, err := c.userDocOf(ctx, name)
 	if err != nil {
 		return User{}, err
 	}
-	users, err := c.withLogins([]userDoc{doc})
+	users, err := c.withLogins(ctx, []userDoc{doc})
 	if err != nil {
 		return User{}, err
 	}
@@ -102,11 +102,11 @@ func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 		query = append(query, bson.DocElem{Name: "disabled", Value: false})
 	}
 	var docs []userDoc
-	if err := c.db.All(usersC, query, &docs); err != nil {
+	if err := c.db.All(ctx, usersC, query, &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b userDoc) int { return entity.CompareNatural(a.Name, b.Name) })
-	return c.withLogins(docs)
+	return c.withLogins(ctx, docs)
 }
 
 // A loginDoc is the time of a user's last login to the controller or a model. It is
@@ -123,7 +123,7 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 		ids = append(ids, modelUserID(model, name))
 	}
 	at := c.now()
-	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
+	return c.db.Reading(ctx, loginsC, func(logins *mgo.Collection) error {
 		for _, id := range ids {
 			if _, err := logins.UpsertId(id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
 				return fmt.Errorf("cannot record a login: %w", err)
@@ -139,7 +139,7 @@ func (c *Controller) LastLogins(ctx context.Context, user string, models []strin
 	for i, model := range models {
 		ids[i] = modelUserID(model, user)
 	}
-	at, err := c.logins(ids)
+	at, err := c.logins(ctx, ids)
 	all := make(map[string]time.Time, len(at))
 	for i, id := range ids {
 		if t, ok := at[id]; ok {
@@ -150,9 +150,9 @@ func (c *Controller) LastLogins(ctx context.Context, user string, models []strin
 }
 
 // logins returns the time of the last login by id, without ids that have none.
-func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
+func (c *Controller) logins(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	var docs []loginDoc
-	if err := c.db.All(loginsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
+	if err := c.db.All(ctx, loginsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
 		return nil, err
 	}
 	at := map[string]time.Time{}
@@ -162,12 +162,12 @@ func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
 	return at, nil
 }
 
-func (c *Controller) withLogins(docs []userDoc) ([]User, error) {
+func (c *Controller) withLogins(ctx context.Context, docs []userDoc) ([]User, error) {
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
 	}
-	at, err := c.logins(ids)
+	at, err := c.logins(ctx, ids)
 	users := make([]User, len(docs))
 	for i, d := range docs {
 		users[i] = d.user()
@@ -206,7 +206,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	if err == nil {
 		err = c.db.Change(ctx, func(o *mongo.Ops) error {
 			var there userDoc
-			switch err := c.db.Get(usersC, doc.ID, &there, "user"); {
+			switch err := c.db.Get(ctx, usersC, doc.ID, &there, "user"); {
 			case err == nil && there.Removed:
 				return permanentlyDeleted(entity.AlreadyExists, p.Name)
 			case err == nil:
@@ -229,7 +229,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 // is nothing to change. A change that leaves the user unable to act as superuser asserts that another one exists.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
-		doc, err := c.userDocOf(name)
+		doc, err := c.userDocOf(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 		if len(fields) == 0 {
 			return mongo.ErrNothing
 		}
-		if err := c.keepSuperuser(o, doc, fields); err != nil {
+		if err := c.keepSuperuser(ctx, o, doc, fields); err != nil {
 			return err
 		}
 		o.Update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
@@ -250,7 +250,7 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 
 // keepSuperuser asserts, for a change that leaves a superuser unable to act as one, that another superuser
 // can log in, because someone must be able to undo the change.
-func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) error {
+func (c *Controller) keepSuperuser(ctx context.Context, o *mongo.Ops, doc userDoc, fields bson.D) error {
 	after := doc
 	for _, f := range fields {
 		switch f.Name {
@@ -269,7 +269,7 @@ func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) err
 		return nil
 	}
 	var others []userDoc
-	if err := c.db.All(usersC, bson.D{{"access", AccessSuperuser}, {"disabled", false}, {"removed", false}},
+	if err := c.db.All(ctx, usersC, bson.D{{"access", AccessSuperuser}, {"disabled", false}, {"removed", false}},
 		&others); err != nil {
 		return err
 	}

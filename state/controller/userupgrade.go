@@ -14,12 +14,12 @@ func completeUsers(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 	var users []struct {
 		ID string `bson:"_id"`
 	}
-	if err := db.All("users", old, &users); err != nil {
+	if err := db.All(ctx, "users", old, &users); err != nil {
 		return err
 	}
 	for _, u := range users {
 		err := db.Change(ctx, func(o *mongo.Ops) error {
-			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
+			if n, err := db.Count(ctx, "users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
 				return err
 			} else if n == 0 {
 				return mongo.ErrNothing // another controller did it

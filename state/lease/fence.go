@@ -21,9 +21,9 @@ type fenceDoc struct {
 }
 
 // Fenced returns the epoch that Fence has recorded last in a database; 0 if it was not called.
-func Fenced(db *mongo.Database) (epoch int64, err error) {
+func Fenced(ctx context.Context, db *mongo.Database) (epoch int64, err error) {
 	var doc fenceDoc
-	err = db.Get(Fences, fenceID, &doc, "fence")
+	err = db.Get(ctx, Fences, fenceID, &doc, "fence")
 	if entity.IsNotFound(err) {
 		err = nil
 	}
@@ -36,7 +36,7 @@ func Fenced(db *mongo.Database) (epoch int64, err error) {
 func Fence(ctx context.Context, db *mongo.Database, epoch int64) (context.Context, error) {
 	lost := entity.Errorf(entity.Unavailable, "another controller has taken over this work")
 	err := db.Change(ctx, func(o *mongo.Ops) error {
-		recorded, err := Fenced(db)
+		recorded, err := Fenced(ctx, db)
 		switch {
 		case err != nil:
 			return err

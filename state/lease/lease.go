@@ -93,9 +93,9 @@ func (t *times) forget(id string) {
 func (l *Leases) Tries() mongo.Tries { return l.db.Tries() }
 
 // Read reads a lease. A lease that does not exist has no holder and has expired.
-func (l *Leases) Read(id string) (Lease, error) {
+func (l *Leases) Read(ctx context.Context, id string) (Lease, error) {
 	var doc Doc
-	err := l.db.Get(l.in, id, &doc, "lease "+id)
+	err := l.db.Get(ctx, l.in, id, &doc, "lease "+id)
 	if errors.Is(err, entity.NotFound) {
 		l.times.forget(id)
 		return Lease{Doc: Doc{ID: id}}, nil
@@ -125,7 +125,7 @@ func WholeMillis(d time.Duration) time.Duration {
 // Swap replaces a lease if it is unchanged since it was read, and reports whether it did. It returns once the new value
 // is on disk.
 func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, err error) {
-	err = l.db.With(l.in, func(col *mgo.Collection) error {
+	err = l.db.With(ctx, l.in, func(col *mgo.Collection) error {
 		if !was.There {
 			return col.Insert(now)
 		}
@@ -142,7 +142,7 @@ func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, er
 
 // Drop removes a lease if it is unchanged since it was read, and reports whether it did.
 func (l *Leases) Drop(ctx context.Context, was Lease) (dropped bool, err error) {
-	err = l.db.With(l.in, func(col *mgo.Collection) error { return col.Remove(was.same()) })
+	err = l.db.With(ctx, l.in, func(col *mgo.Collection) error { return col.Remove(was.same()) })
 	if mongo.IsNotFound(err) {
 		return false, nil
 	} else if err != nil {
@@ -163,9 +163,9 @@ func ofModel(model string) bson.D {
 }
 
 // IDs returns the ids of a model's leases.
-func (l *Leases) IDs(model string) ([]string, error) {
+func (l *Leases) IDs(ctx context.Context, model string) ([]string, error) {
 	var docs []Doc
-	err := l.db.All(l.in, ofModel(model), &docs)
+	err := l.db.All(ctx, l.in, ofModel(model), &docs)
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
@@ -175,7 +175,7 @@ func (l *Leases) IDs(model string) ([]string, error) {
 
 // DropModel removes all leases of a removed model.
 func (l *Leases) DropModel(ctx context.Context, model string) error {
-	err := l.db.Reading(l.in, func(col *mgo.Collection) error {
+	err := l.db.Reading(ctx, l.in, func(col *mgo.Collection) error {
 		_, err := col.RemoveAll(ofModel(model))
 		return err
 	})

@@ -71,19 +71,19 @@ type Setting struct {
 // AgentVersion is entity.JujuVersion. It is shown with a model's settings, because clients look for it there, but can't be
 // set.
 var AgentVersion = Setting{Key: "agent-version", Type: "string", Fixed: true,
-	Doc: "the version of the Juju whose API this is; juju status shows the release that agents run"}
+	Doc: "the version of Juju whose API this is; juju status shows the release that agents run"}
 
 // Settings lists all settings, sorted by key. All of them have an effect.
 var Settings = []Setting{
-	proxySetting("apt-ftp-proxy", aptProxy("FTP", "ftp")),
-	proxySetting("apt-http-proxy", aptProxy("HTTP", "http")),
-	proxySetting("apt-https-proxy", aptProxy("HTTPS", "https")),
+	proxySetting("apt-ftp-proxy", aptProxy("apt's proxy for FTP on the machines", "ftp")),
+	proxySetting("apt-http-proxy", aptProxy("apt's proxy for HTTP on the machines", "http")),
+	proxySetting("apt-https-proxy", aptProxy("apt's proxy for HTTPS on the machines", "https")),
 	{
 		Key: AptMirror, Type: "string", Empty: true,
 		Doc: "the package mirror that apt uses on the machines, instead of the first archive in its sources. The machines " +
 			"of the local cloud are the host, whose files juju does not change",
 	},
-	proxySetting("apt-no-proxy", aptProxy("hosts without one", "no")),
+	proxySetting("apt-no-proxy", aptProxy("the hosts, separated by commas, that apt on the machines reaches without a proxy", "no")),
 	{
 		Key: AuthorizedKeys, Type: "string", Empty: true,
 		Doc: "the SSH keys that may log in to the machines as ubuntu, one per line: see juju add-ssh-key. The " +
@@ -100,9 +100,9 @@ var Settings = []Setting{
 	},
 	{
 		Key: EgressSubnets, Type: "string", Empty: true,
-		Doc: "the subnets that connections of the model's units come from, separated by commas, as 10.1.0.0/24, if a gateway " +
-			"hides the units' own addresses: units tell them in their relations, models of the services that they use from other " +
-			"models open ports to them, and network-get prints them",
+		Doc: "the subnets, separated by commas, from which the model's units connect, such as 10.1.0.0/24, if a gateway hides " +
+			"the units' own addresses. Units publish them in their relations, network-get prints them, and the models whose " +
+			"offers the units use open ports to them",
 	},
 	{
 		Key: FirewallMode, Type: "string", Default: FirewallInstance, Fixed: true,
@@ -164,7 +164,7 @@ var Shown = append([]Setting{AgentVersion}, Settings...)
 
 // aptProxy returns the description of a setting for apt's proxies.
 func aptProxy(what, kind string) string {
-	return "apt's proxy for " + what + " on the machines, if it differs from juju-" + kind + "-proxy or, without that, " + kind +
+	return what + ", if different from juju-" + kind + "-proxy or, without that, " + kind +
 		"-proxy. The machines of the local cloud are the host, whose files juju does not change"
 }
 

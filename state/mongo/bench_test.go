@@ -70,12 +70,12 @@ func benchTransactions(b *testing.B, writers int, standalone, one bool) {
 func benchOn(b *testing.B, store *mongo.Store, writers int, one bool) {
 	const docs = 5000
 	defer store.Close()
-	if err := store.Make("db", mongo.Schema{LogSize: 10 << 20}); err != nil {
+	if err := store.Make(b.Context(), "db", mongo.Schema{LogSize: 10 << 20}); err != nil {
 		b.Fatal(err)
 	}
 	db := store.Open("db")
 	defer db.Close(errors.New("the benchmark has ended"))
-	if err := db.With("c", func(c *mgo.Collection) error {
+	if err := db.With(b.Context(), "c", func(c *mgo.Collection) error {
 		bulk := c.Bulk()
 		for i := range docs {
 			bulk.Insert(doc{fmt.Sprint(i), 0})

@@ -106,7 +106,7 @@ func aRefusedWriterSucceeds(t *testing.T, open opener) {
 				err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
 					refused = attempt
 					var d doc
-					if err := db.Get("c", "a", &d, "doc"); err != nil {
+					if err := db.Get(t.Context(), "c", "a", &d, "doc"); err != nil {
 						return nil, err
 					}
 					time.Sleep(400 * time.Millisecond)

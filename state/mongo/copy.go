@@ -16,9 +16,11 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/servertxn"
 )
 
-// Copy copies everything in a store, which nothing else may change, to an empty one, and compares all documents. When it
+// Copy copies a store to an empty one and compares all documents. Nothing else may change the source meanwhile. When Copy
 // returns, the copy is on disk. The error is Damaged if the copy differs.
 func Copy(ctx context.Context, from, to *Store) error {
 	was, err := move(ctx, from, to, nil)
@@ -31,8 +33,8 @@ func Copy(ctx context.Context, from, to *Store) error {
 	return to.Sync(ctx)
 }
 
-// CopyParts copies some of the collections of a store that is in use, as they are at one moment, to an empty one. wants says
-// whether a collection is copied, and whether its documents are.
+// CopyParts copies some collections of a store that is in use, as of a single moment, to an empty store. wants reports
+// whether a collection is copied, and whether with its documents.
 func CopyParts(ctx context.Context, from, to *Store, wants func(Form) (there, full bool)) error {
 	_, err := move(ctx, from, to, wants)
 	return err
@@ -77,8 +79,8 @@ func move(ctx context.Context, from, to *Store, wants func(Form) (there, full bo
 	return was, group.Wait()
 }
 
-// addDigests adds an entry of an export to the digests of its collection. Of a store that nothing else changes, no files are
-// removed meanwhile.
+// addDigests adds an entry of an export to the digest of its collection. There are no entries of removed files, because
+// nothing else changes the store.
 func addDigests(all map[string]digest, name string, data []byte) error {
 	collection, ok := strings.CutSuffix(name, docsSuffix)
 	if !ok {
@@ -92,7 +94,7 @@ func addDigests(all map[string]digest, name string, data []byte) error {
 	return err
 }
 
-// A digest identifies the documents of a collection, in any order.
+// A digest is a checksum of the documents of a collection. It does not depend on their order.
 type digest struct {
 	docs int
 	sum  [sha256.Size]byte // the exclusive or of their hashes, which differ, as their ids do
@@ -122,15 +124,15 @@ func compare(ctx context.Context, was map[string]digest, store *Store) error {
 	return nil
 }
 
-// Sum returns a digest of the documents that match queries, by collection, and of which documents there are. What only
-// the transaction runner sees of them is left out.
-func (d *Database) Sum(queries map[string]bson.D) (string, error) {
+// Sum returns a digest of the documents that match the queries, which are by collection. It leaves out the fields of the
+// transaction runner, which change even if the content does not.
+func (d *Database) Sum(ctx context.Context, queries map[string]bson.D) (string, error) {
 	hash := sha256.New()
 	for _, collection := range slices.Sorted(maps.Keys(queries)) {
 		var all digest
-		err := d.Reading(collection, func(c *mgo.Collection) error {
+		err := d.Reading(ctx, collection, func(c *mgo.Collection) error {
 			all = digest{}
-			docs := cursor.Find(c, queries[collection]).Select(bson.D{{revnoF, 0}, {assertedF, 0}, {"txn-queue", 0}}).Iter()
+			docs := cursor.Find(c, queries[collection]).Select(bson.D{{mgotxn.RevnoField, 0}, {servertxn.AssertedField, 0}, {"txn-queue", 0}}).Iter()
 			var doc bson.Raw
 			for docs.Next(&doc) {
 				if err := all.add(doc); err != nil {
@@ -147,5 +149,5 @@ func (d *Database) Sum(queries map[string]bson.D) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:sumBytes]), nil
 }
 
-// sumBytes is how many bytes of a hash are enough to tell the states of a model apart.
+// sumBytes is the number of bytes of a hash in a sum: enough to tell the states of a model apart.
 const sumBytes = 8

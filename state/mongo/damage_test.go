@@ -55,8 +55,8 @@ func TestDamagedTable(t *testing.T) {
 	defer db.Close(nil)
 	op := txn.Op{C: "c", Id: 30, Update: bson.M{"$set": bson.M{"n": 2}}}
 	for what, err := range map[string]error{
-		"reading":     db.All("c", nil, &[]bson.M{}),
-		"writing":     db.With("c", func(c *mgo.Collection) error { return c.UpdateId(30, bson.M{"$set": bson.M{"n": 1}}) }),
+		"reading":     db.All(t.Context(), "c", nil, &[]bson.M{}),
+		"writing":     db.With(t.Context(), "c", func(c *mgo.Collection) error { return c.UpdateId(30, bson.M{"$set": bson.M{"n": 1}}) }),
 		"a file":      store.Told(session.DB("db").C("c").Find(nil).All(&[]bson.M{})),
 		"transaction": db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{op}, nil }),
 	} {

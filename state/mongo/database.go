@@ -4,30 +4,33 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/juju/loggo"
-	jujutxn "github.com/juju/txn"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/servertxn"
 	"juju/state/watcher"
 )
 
 var logger = loggo.GetLogger("juju.state.mongo")
 
-// The collections of the transaction runner.
+// The collections of mgo/txn.
 const (
-	TxnsC  = "txns"
-	StashC = "txns.stash"
-	LogC   = "txns.log"
+	TxnsC  = mgotxn.TxnsC
+	StashC = mgotxn.StashC
+	LogC   = mgotxn.LogC
 )
+
+// TxnFields are the fields that transactions add to documents.
+var TxnFields = []string{"txn-queue", mgotxn.RevnoField, "txn-insert", "txn-remove", servertxn.AssertedField}
 
 // A Database is a database of the store: a model's or the controller's.
 type Database struct {
@@ -42,7 +45,7 @@ type Index struct {
 	Unique     bool
 }
 
-// A Schema is the collections and indexes that a database must have.
+// A Schema lists the collections and indexes that a database must have.
 type Schema struct {
 	LogSize int            // bytes of the capped transaction log
 	Capped  map[string]int // other capped collections and their sizes in bytes
@@ -73,8 +76,8 @@ func (s Schema) Sum() string {
 
 // Make creates the collections and indexes of the schema that the database lacks. It is idempotent, even
 // after an interruption.
-func (s *Store) Make(name string, schema Schema) error {
-	return s.again(func() error { return s.make(name, schema) })
+func (s *Store) Make(ctx context.Context, name string, schema Schema) error {
+	return s.again(ctx, func() error { return s.make(name, schema) })
 }
 
 func (s *Store) make(name string, schema Schema) error {
@@ -83,7 +86,7 @@ func (s *Store) make(name string, schema Schema) error {
 	db := session.DB(name)
 	for c, size := range schema.capped() {
 		err := db.C(c).Create(&mgo.CollectionInfo{Capped: true, MaxBytes: size})
-		if err != nil && !exists(err) {
+		if err != nil && !servertxn.Exists(err) {
 			return fmt.Errorf("cannot create %s.%s: %w", name, c, err)
 		}
 	}
@@ -105,12 +108,6 @@ func (s *Store) make(name string, schema Schema) error {
 	return nil
 }
 
-// exists reports whether an error says that a collection already exists (code 48, NamespaceExists).
-func exists(err error) bool {
-	var q *mgo.QueryError
-	return errors.As(err, &q) && q.Code == 48
-}
-
 // Open opens a database without reading it.
 func (s *Store) Open(name string) *Database {
 	return &Database{Runner: newRunner(s, name), store: s}
@@ -124,28 +121,31 @@ func (d *Database) Close(why error) {
 }
 
 // ReadsAreFinal reports whether what is read can't be rolled back, as it may be on a MongoDB without transactions.
-func (d *Database) ReadsAreFinal() bool { return d.store.final }
+func (d *Database) ReadsAreFinal() bool {
+	b, remote := d.store.backend.(*mongoBackend)
+	return !remote || b.majorityReads
+}
 
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }
 
 // With calls f with a collection, on a separate connection.
-func (d *Database) With(collection string, f func(*mgo.Collection) error) error {
-	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
+func (d *Database) With(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return d.with(ctx, func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
 // Reading is With for reads and idempotent writes: on a MongoDB it retries until an election is over.
-func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
-	return d.store.again(func() error { return d.With(collection, f) })
+func (d *Database) Reading(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return d.store.again(ctx, func() error { return d.With(ctx, collection, f) })
 }
 
 // Tail returns the source of the database's changes, for a tailer. The tailer must stop before the database is closed.
 func (d *Database) Tail() watcher.Source {
-	source := watcher.Source{DB: d.session.Copy().DB(d.name), Ignored: assertedF, Delivered: d.meter.Delivered}
+	source := watcher.Source{DB: d.session.Copy().DB(d.name), Ignored: servertxn.AssertedField, Delivered: d.meter.Delivered}
 	if d.traced != nil {
 		source.Span = d.traced.of
 	}
-	if !d.store.transactions {
+	if d.store.LeavesTransactions() {
 		source.Log = LogC
 	}
 	return source
@@ -153,8 +153,8 @@ func (d *Database) Tail() watcher.Source {
 
 // Get reads the document with this id into doc. If it does not exist, the error is entity.NotFound and its text begins
 // with what.
-func (d *Database) Get(collection string, id any, doc any, what string) error {
-	err := d.Reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
+func (d *Database) Get(ctx context.Context, collection string, id any, doc any, what string) error {
+	err := d.Reading(ctx, collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
 		return notFound(err, what)
 	}
@@ -162,8 +162,8 @@ func (d *Database) Get(collection string, id any, doc any, what string) error {
 }
 
 // All reads the documents that match query into docs, a pointer to a slice.
-func (d *Database) All(collection string, query, docs any) error {
-	err := d.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, query).All(docs) })
+func (d *Database) All(ctx context.Context, collection string, query, docs any) error {
+	err := d.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, query).All(docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -171,8 +171,8 @@ func (d *Database) All(collection string, query, docs any) error {
 }
 
 // Count returns the number of documents that match query.
-func (d *Database) Count(collection string, query any) (n int, err error) {
-	err = d.Reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
+func (d *Database) Count(ctx context.Context, collection string, query any) (n int, err error) {
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
 	if err != nil {
 		return 0, fmt.Errorf("cannot count %s: %w", collection, err)
 	}
@@ -180,9 +180,9 @@ func (d *Database) Count(collection string, query any) (n int, err error) {
 }
 
 // Counts returns the number of documents of each collection.
-func (d *Database) Counts() (map[string]int, error) {
+func (d *Database) Counts(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
-	err := d.each(func(c *mgo.Collection) (err error) {
+	err := d.each(ctx, func(c *mgo.Collection) (err error) {
 		counts[c.Name], err = c.Count()
 		return err
 	})
@@ -190,16 +190,16 @@ func (d *Database) Counts() (map[string]int, error) {
 }
 
 // each calls f with each of the database's collections.
-func (d *Database) each(f func(*mgo.Collection) error) error {
+func (d *Database) each(ctx context.Context, f func(*mgo.Collection) error) error {
 	var names []string
-	err := d.store.again(func() error {
-		return d.with(func(db *mgo.Database) (err error) { names, err = db.CollectionNames(); return err })
+	err := d.store.again(ctx, func() error {
+		return d.with(ctx, func(db *mgo.Database) (err error) { names, err = db.CollectionNames(); return err })
 	})
 	if err != nil {
 		return fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
 	}
 	for _, name := range names {
-		if err := d.With(name, f); err != nil {
+		if err := d.With(ctx, name, f); err != nil {
 			return fmt.Errorf("cannot read %s: %w", name, err)
 		}
 	}
@@ -211,37 +211,25 @@ func (d *Database) each(f func(*mgo.Collection) error) error {
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {
 	command := bson.D{{"findAndModify", "sequence"}, {"query", bson.D{{"_id", sequence}}},
 		{"update", bson.D{{"$inc", bson.D{{"counter", n}}}}}, {"upsert", true}, {"new", true}}
-	if d.outage != nil {
-		command = append(command, majorityConcern(d.wait)) // mgo would not wait for it: a number could be given twice
-	}
-	err = d.Reading("sequence", func(c *mgo.Collection) error {
+	command = append(command, d.store.backend.concern()...) // mgo would not wait for it: a number could be given twice
+	err = d.Reading(ctx, "sequence", func(c *mgo.Collection) error {
 		var result struct {
 			Value struct {
 				Counter int `bson:"counter"`
 			} `bson:"value"`
-			Concern refusedWrite `bson:"writeConcernError"`
+			Concern servertxn.Refused `bson:"writeConcernError"`
 		}
 		if err := c.Database.Run(command, &result); err != nil {
 			return err
 		}
 		first = result.Value.Counter - n
-		return result.Concern.err()
+		return result.Concern.Err()
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot get the next number of %s: %w", sequence, err)
 	}
 	return first, nil
 }
-
-// The states of unfinished transactions in gopkg.in/mgo.v2/txn: preparing, prepared, aborting,
-// applying.
-var unfinished = []int{1, 2, 3, 4}
-
-// The states of finished transactions.
-const (
-	aborted = 5
-	applied = 6
-)
 
 // ResumeAge is the age at which unfinished transactions of other processes are resumed. Younger ones are probably still
 // being run by their process.
@@ -253,8 +241,8 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 	var found []struct {
 		ID bson.ObjectId `bson:"_id"`
 	}
-	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
-	err := d.Reading(TxnsC, func(c *mgo.Collection) error {
+	query := bson.D{{"s", bson.D{{"$in", mgotxn.Unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
+	err := d.Reading(ctx, TxnsC, func(c *mgo.Collection) error {
 		return cursor.Find(c, query).Select(bson.D{{"_id", 1}}).Sort("_id").All(&found)
 	})
 	if err != nil {
@@ -264,42 +252,23 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.resume(t.ID); err != nil && err != txn.ErrAborted {
+		if err := d.resume(ctx, t.ID); err != nil && err != txn.ErrAborted {
 			logger.Errorf("cannot resume transaction %s of %s: %v", t.ID.Hex(), d.name, err)
 		}
 	}
 	return d.store.Barrier(ctx)
 }
 
-// errTakenBack is the error of a transaction that can't be applied and was rolled back.
-var errTakenBack = errors.New("it is rolled back")
-
-func (d *Database) resume(id bson.ObjectId) error {
-	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
-}
-
-// resume completes a transaction. A transaction that waits for a lost one is rolled back, because others
-// would wait for it.
-func resume(db *mgo.Database, id bson.ObjectId) error {
-	err := guarded(func() error { return runnerOf(db).Resume(id) })
-	if err == nil || err == txn.ErrAborted || !isLost(err) {
-		return err
-	}
-	if taken, terr := takeBack(db, id); terr != nil || !taken {
-		return errors.Join(err, terr)
-	}
-	return fmt.Errorf("%w: %w", errTakenBack, err)
+func (d *Database) resume(ctx context.Context, id bson.ObjectId) error {
+	return d.With(ctx, TxnsC, func(c *mgo.Collection) error { return mgotxn.Resume(c.Database, id) })
 }
 
 // PruneTransactions removes the finished transactions that began before the given time, and the entries of queues and
 // the stash that refer to them. It returns the number of transactions removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
-	err = d.With(TxnsC, func(c *mgo.Collection) error {
-		return guarded(func() error { // it panics on a malformed queue entry
-			stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
-			removed = stats.TransactionsRemoved
-			return err
-		})
+	err = d.With(ctx, TxnsC, func(c *mgo.Collection) error {
+		removed, err = mgotxn.Prune(c, before)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot prune the transactions of %s: %w", d.name, err)

@@ -10,6 +10,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/servertxn"
 )
 
 // DeleteUntouched deletes documents outside transactions. It is for documents that transactions wrote and
@@ -23,22 +25,22 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		Revno    *int64   `bson:"txn-revno"`
 		Asserted *int64   `bson:"txn-asserted"`
 	}
-	err = d.Reading(collection, func(c *mgo.Collection) error {
-		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {revnoF, 1}, {assertedF, 1}}).All(&docs)
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
+		return cursor.Find(c, query).Select(bson.D{{"txn-queue", 1}, {mgotxn.RevnoField, 1}, {servertxn.AssertedField, 1}}).All(&docs)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)
 	}
 	var untouched []any
 	for _, doc := range docs {
-		busy, err := d.anyUnfinished(doc.Queue)
+		busy, err := d.anyUnfinished(ctx, doc.Queue)
 		if err != nil {
 			return len(docs), err
 		}
 		if busy {
 			continue
 		}
-		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {revnoF, doc.Revno}, {assertedF, doc.Asserted}}
+		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}, {mgotxn.RevnoField, doc.Revno}, {servertxn.AssertedField, doc.Asserted}}
 		for i, there := range []bool{doc.Queue != nil, doc.Revno != nil, doc.Asserted != nil} {
 			if !there {
 				same[i+1].Value = bson.D{{"$exists", false}}
@@ -47,11 +49,8 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		untouched = append(untouched, same)
 	}
 	left = len(docs)
-	for some := range slices.Chunk(untouched, maxStatements) {
-		if err := ctx.Err(); err != nil {
-			return left, err
-		}
-		err = d.With(collection, func(c *mgo.Collection) error {
+	for some := range slices.Chunk(untouched, servertxn.MaxStatements) {
+		err = d.With(ctx, collection, func(c *mgo.Collection) error {
 			bulk := c.Bulk()
 			bulk.Remove(some...)
 			result, err := bulk.Run()
@@ -72,10 +71,10 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 }
 
 // anyUnfinished reports whether a queue names an unfinished transaction.
-func (d *Database) anyUnfinished(queue []string) (bool, error) {
+func (d *Database) anyUnfinished(ctx context.Context, queue []string) (bool, error) {
 	var ids []bson.ObjectId
 	for _, token := range queue {
-		id, ok := tokenID(token)
+		id, ok := mgotxn.TokenID(token)
 		if !ok {
 			return true, nil // malformed: leave the document alone
 		}
@@ -84,6 +83,6 @@ func (d *Database) anyUnfinished(queue []string) (bool, error) {
 	if len(ids) == 0 {
 		return false, nil
 	}
-	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", mgotxn.Unfinished}}}})
 	return n > 0, err
 }

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,8 +17,8 @@ var runners = []string{TxnsC, TxnsC + ".prune", StashC, LogC, RefusalsC}
 
 // Dump returns every document of the database as plain JSON, by collection, sorted by id. It omits the fields
 // of the transaction runner, and secrets. It is for humans and tests.
-func (d *Database) Dump() (map[string][]json.RawMessage, error) {
-	counts, err := d.Counts()
+func (d *Database) Dump(ctx context.Context) (map[string][]json.RawMessage, error) {
+	counts, err := d.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (d *Database) Dump() (map[string][]json.RawMessage, error) {
 			continue
 		}
 		var docs []bson.M
-		if err := d.All(collection, nil, &docs); err != nil {
+		if err := d.All(ctx, collection, nil, &docs); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(docs, func(a, b bson.M) int { return entity.CompareNatural(fmt.Sprint(a["_id"]), fmt.Sprint(b["_id"])) })

@@ -51,10 +51,10 @@ func (b *bank) transfer(ctx context.Context, id string) error {
 	amount := 1 + rand.IntN(deposit/3)
 	err := b.db.Run(ctx, func(int) ([]txn.Op, error) {
 		var a, other doc
-		if err := b.db.Get("c", fmt.Sprint(from), &a, "account"); err != nil {
+		if err := b.db.Get(ctx, "c", fmt.Sprint(from), &a, "account"); err != nil {
 			return nil, err
 		}
-		if err := b.db.Get("c", fmt.Sprint(to), &other, "account"); err != nil {
+		if err := b.db.Get(ctx, "c", fmt.Sprint(to), &other, "account"); err != nil {
 			return nil, err
 		}
 		if a.N < amount {
@@ -84,10 +84,10 @@ func (b *bank) audit(t *testing.T) {
 		N        int
 	}
 	var accounts []doc
-	if err := b.db.All("transfers", nil, &transfers); err != nil {
+	if err := b.db.All(t.Context(), "transfers", nil, &transfers); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.db.All("c", nil, &accounts); err != nil {
+	if err := b.db.All(t.Context(), "c", nil, &accounts); err != nil {
 		t.Fatal(err)
 	}
 	done, unsure, are := b.done.Load(), b.unsure.Load(), int64(len(transfers))
@@ -104,7 +104,7 @@ func (b *bank) audit(t *testing.T) {
 			t.Errorf("account %s has %d, want %d by its transfers", a.ID, a.N, deposit+want[a.ID])
 		}
 	}
-	if n, err := b.db.Count(mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}}); n != 0 || err != nil {
+	if n, err := b.db.Count(t.Context(), mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}}); n != 0 || err != nil {
 		t.Errorf("%d transactions are unfinished, %v", n, err)
 	}
 }

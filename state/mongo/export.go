@@ -13,26 +13,26 @@ import (
 	"juju/state/mongo/cursor"
 )
 
-// An export has, for each collection, an entry DB/NAME/form, and entries DB/NAME/documents with its documents one after
-// another. An entry DB/NAME/removed has the ids of files whose chunks are among the documents, but which are not part of
-// the store.
+// An export consists of entries. Each collection has an entry DB/NAME/form, and entries DB/NAME/documents that contain its
+// documents back to back. An entry DB/NAME/removed lists files that are not part of the export although their chunks are
+// among the documents: the import removes these chunks.
 const (
 	formSuffix    = "/form"
 	docsSuffix    = "/documents"
 	removedSuffix = "/removed"
-	// entrySize is how many bytes of documents an entry has at least, except for the last ones of a collection.
+	// entrySize is the minimum size of an entry of documents in bytes. Only the last ones of a collection are smaller.
 	entrySize = 4 << 20
 )
 
-// entry is how the names of a collection's entries begin.
+// entry returns the prefix of the names of the collection's entries.
 func (f Form) entry() string { return f.DB + "/" + f.Name }
 
-// Export passes what the store has at one moment to add, entry by entry; the data is valid during the call. wants says
-// whether a collection is exported, and whether its documents are; nil means all.
+// Export passes the content of the store, as of a single moment, to add, entry by entry. The data is valid only during the
+// call. wants reports whether a collection is exported, and whether with its documents; nil exports everything.
 //
-// A MongoDB ends a snapshot that is older than a minute. Nearly all of a large store are files, which come and go but
-// don't change. So their chunks are read before the snapshot, for as long as that takes, and the snapshot tells which
-// files there are.
+// A MongoDB ends a snapshot that is older than a minute. Most of a large store is files, which are added and removed but
+// never change. So Export reads their chunks before it takes the snapshot, however long that takes, and the snapshot tells
+// which of the files belong to the export.
 func (s *Store) Export(ctx context.Context, wants func(Form) (there, full bool), add func(name string, data []byte) error) error {
 	if err := s.canSnapshot(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Store) Export(ctx context.Context, wants func(Form) (there, full bool),
 	return s.Snapshot(ctx, e.rest)
 }
 
-// An exporter makes an export.
+// An exporter holds the state of one call of Export.
 type exporter struct {
 	ctx   context.Context
 	store *Store
@@ -57,19 +57,19 @@ type exporter struct {
 	early map[string]map[string]file // the files whose chunks were read before the snapshot, by collection and key
 }
 
-// The collections of GridFS. A file gets its document when all its chunks are there, and none of them changes afterwards.
+// The collections of GridFS. A file's document is written after all of its chunks, which never change afterwards.
 const (
 	filesSuffix  = ".files"
 	chunksSuffix = ".chunks"
 )
 
-// filesOf returns the collection of the files whose chunks a collection has.
+// filesOf returns the collection that holds the files of a collection of chunks.
 func filesOf(form Form) (files Form, ok bool) {
 	base, ok := strings.CutSuffix(form.Name, chunksSuffix)
 	return Form{DB: form.DB, Name: base + filesSuffix}, ok
 }
 
-// A file is what an export needs of a file's document.
+// A file holds the fields of a GridFS file's document that an export needs.
 type file struct {
 	ID bson.Raw `bson:"_id"`
 }
@@ -83,7 +83,7 @@ func (f file) chunks(n int) bson.D { return bson.D{{"files_id", f.ID}, {"n", bso
 func (e *exporter) files() error {
 	session := e.store.session.Copy()
 	defer session.Close()
-	forms, err := e.store.forms(session)
+	forms, err := e.store.forms(e.ctx, session)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (e *exporter) files() error {
 	return nil
 }
 
-// maxRounds limits how often files are looked for that were added meanwhile.
+// maxRounds limits how often the export looks for files that were added in the meantime.
 const maxRounds = 5
 
 func (e *exporter) filesIn(files, chunks Form) error {
@@ -135,7 +135,7 @@ func (e *exporter) filesIn(files, chunks Form) error {
 
 // reading calls f with a collection, and again after an election.
 func (e *exporter) reading(form Form, f func(*mgo.Collection) error) error {
-	return e.store.again(func() error {
+	return e.store.again(e.ctx, func() error {
 		session := e.store.session.Copy()
 		defer session.Close()
 		return f(session.DB(form.DB).C(form.Name))
@@ -198,7 +198,8 @@ func (e *exporter) rest(s *Snapshot) error {
 	return nil
 }
 
-// late exports the chunks of the snapshot's files which had does not have, and the ids of those that had has beyond them.
+// late exports the chunks of the snapshot's files that are not in had, and the ids of the files in had that are not in the
+// snapshot.
 func (e *exporter) late(s *Snapshot, form Form, had map[string]file) error {
 	files, _ := filesOf(form)
 	there := map[string]bool{}
@@ -250,7 +251,7 @@ func (e *exporter) begin(form Form) (*entryWriter, error) {
 	return &entryWriter{name: form.entry() + docsSuffix, add: e.add}, e.add(form.entry()+formSuffix, text)
 }
 
-// An entryWriter exports documents.
+// An entryWriter exports documents in entries of about entrySize.
 type entryWriter struct {
 	name string
 	add  func(name string, data []byte) error

@@ -105,7 +105,7 @@ func exportOf(t *testing.T, store *mongo.Store) (entries []exported) {
 func imported(t *testing.T, entries []exported) *mongo.Store {
 	t.Helper()
 	store, _ := open(t)
-	if err := store.Drop("db"); err != nil {
+	if err := store.Drop(t.Context(), "db"); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Import(t.Context(), func() (string, []byte, error) {

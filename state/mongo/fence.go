@@ -8,7 +8,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A fence is an assert that all transactions of some work make on a database: that whoever does the work still may.
+// A fence is an assert that every transaction of a task on a database makes. It fails once the task has lost the right to
+// change the database, for example because another controller has taken it over.
 type fence struct {
 	database string
 	op       txn.Op
@@ -56,12 +57,12 @@ func (f *fence) add(ops []txn.Op) []txn.Op {
 }
 
 // check returns why the assert doesn't hold, or nil if it does.
-func (f *fence) check(r *Runner) error {
+func (f *fence) check(ctx context.Context, r *Runner) error {
 	if f == nil {
 		return nil
 	}
 	n := 0
-	err := r.with(func(db *mgo.Database) (err error) {
+	err := r.with(ctx, func(db *mgo.Database) (err error) {
 		n, err = db.C(f.op.C).Find(bson.D{{"_id", f.op.Id}, {"$and", []any{f.op.Assert}}}).Count()
 		return err
 	})

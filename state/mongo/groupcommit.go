@@ -11,6 +11,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo/outage"
+	"juju/state/mongo/servertxn"
 )
 
 // The barrier's document is in a separate database, because it is not part of the state.
@@ -31,7 +33,8 @@ type requestKey struct{}
 // moments orders events: the starts of requests, and detected changes of the primary.
 var moments atomic.Int64
 
-// A request is a caller of barriers.
+// A request records when a caller's work began and whether it has changed anything, which decides how its barriers may
+// fail.
 type request struct {
 	began int64 // a moment
 	// applied is set once a transaction of the request has been applied: the majority has each of its steps,
@@ -64,7 +67,7 @@ func requestOf(ctx context.Context) *request {
 // primary did before it, so all callers waiting when a write begins share it.
 type groupCommit struct {
 	wait    time.Duration // how long one write may wait for the majority
-	outage  *outage
+	outage  *outage.Outage
 	probe   *mgo.Session // only for the outage: mgo locks a session while it searches for a primary
 	session *mgo.Session // keeps its connection until an error
 
@@ -89,11 +92,11 @@ type group struct {
 func newGroupCommit(session *mgo.Session, wait, answer time.Duration, cut func()) *groupCommit {
 	g := &groupCommit{session: session, wait: wait, sure: true}
 	g.probe = session.Copy()
-	g.outage = newOutage(func() error {
+	g.outage = outage.New(outage.Options{Probe: func() error {
 		g.probe.Refresh()
 		_, err := g.write(g.probe)
 		return err
-	}, wait, answer, cut)
+	}, ProbeTime: wait, Bound: answer, Cut: cut})
 	return g
 }
 
@@ -104,7 +107,7 @@ func (g *groupCommit) barrier(ctx context.Context) error {
 	if who == nil {
 		who = &request{began: moments.Add(1)}
 	}
-	if err := g.outage.refuses(); err != nil {
+	if err := g.outage.Err(); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -158,7 +161,7 @@ func (g *groupCommit) run() {
 // commit writes once, and retries while a primary is being elected.
 func (g *groupCommit) commit() error {
 	var by string
-	err := g.outage.sitOut(func() (err error) {
+	err := g.outage.Retry(context.Background(), func() (err error) {
 		by, err = g.write(g.session)
 		if err != nil {
 			g.sure = false
@@ -169,7 +172,7 @@ func (g *groupCommit) commit() error {
 	if err != nil {
 		return err
 	}
-	g.outage.over()
+	g.outage.Confirmed()
 	if !g.sure || g.primary != by && g.primary != "" {
 		g.mu.Lock()
 		g.changed = moments.Add(1)
@@ -183,9 +186,9 @@ func (g *groupCommit) commit() error {
 // replica set.
 func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 	var result struct {
-		Election bson.ObjectId  `bson:"electionId,omitempty"`
-		Errors   []refusedWrite `bson:"writeErrors"`
-		Concern  refusedWrite   `bson:"writeConcernError"`
+		Election bson.ObjectId       `bson:"electionId,omitempty"`
+		Errors   []servertxn.Refused `bson:"writeErrors"`
+		Concern  servertxn.Refused   `bson:"writeConcernError"`
 	}
 	err = session.DB(barrierDB).Run(bson.D{
 		{"update", barrierC},
@@ -199,7 +202,7 @@ func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
 		if e.Code == 11000 {
 			return g.write(session) // another process has just created the document
 		}
-		if err := e.err(); err != nil {
+		if err := e.Err(); err != nil {
 			return "", err
 		}
 	}
@@ -211,7 +214,7 @@ func (g *groupCommit) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.outage.close()
+	g.outage.Close()
 	g.done.Wait()
 	g.session.Close()
 	g.probe.Close()

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo/servertxn"
 )
 
 // Import writes an export into an empty store. next returns its entries, and io.EOF after the last one.
@@ -94,11 +95,11 @@ func (s *Store) run(db string, command bson.D) error {
 	return nil
 }
 
-// add writes a document, sooner or later. The document must not change afterwards.
+// add queues a document to be written. The caller must not change the document afterwards.
 func (l *loader) add(ctx context.Context, doc bson.Raw) error {
 	l.docs = append(l.docs, doc)
 	l.bytes += len(doc.Data)
-	if len(l.docs) < maxStatements && l.bytes < maxStatementBytes {
+	if len(l.docs) < servertxn.MaxStatements && l.bytes < servertxn.MaxStatementBytes {
 		return nil
 	}
 	return l.flush(ctx)
@@ -118,7 +119,7 @@ func (l *loader) flush(ctx context.Context) error {
 	return nil
 }
 
-// finish writes the remaining documents, creates the indexes, and removes the chunks that must not stay.
+// finish writes the remaining documents, creates the indexes, and deletes the chunks of removed files.
 func (l *loader) finish(ctx context.Context) error {
 	err := l.flush(ctx)
 	if err == nil && len(l.form.Indexes) > 0 {
@@ -131,12 +132,12 @@ func (l *loader) finish(ctx context.Context) error {
 	return err
 }
 
-// addAll adds documents that follow one another.
+// addAll adds the documents that lie back to back in data.
 func (l *loader) addAll(ctx context.Context, data []byte) error {
 	return eachOf(bytes.Clone(data), func(doc bson.Raw) error { return l.add(ctx, doc) })
 }
 
-// remove removes the chunks of files in the end.
+// remove makes finish delete the chunks of the files that are listed in data.
 func (l *loader) remove(data []byte) error {
 	return eachOf(bytes.Clone(data), func(doc bson.Raw) error {
 		var f file
@@ -146,7 +147,7 @@ func (l *loader) remove(data []byte) error {
 	})
 }
 
-// eachOf calls f with each of the documents that follow one another in data.
+// eachOf calls f with each of the documents that lie back to back in data.
 func eachOf(data []byte, f func(bson.Raw) error) error {
 	for len(data) > 0 {
 		doc, rest, ok := bsoncore.ReadDocument(data)

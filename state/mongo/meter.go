@@ -8,17 +8,17 @@ import (
 	"juju/state/entity"
 )
 
-// A Meter is told what a store does, for the controller's metrics. Its methods return at once.
+// A Meter receives measurements of a store, for the controller's metrics. Its methods must not block.
 type Meter interface {
-	// Transaction is called when a change has been made or given up, after so many attempts.
+	// Transaction is called when a change was made or abandoned, with the number of attempts.
 	Transaction(end Outcome, attempts int)
-	// Barrier is called with how long somebody waited at the barrier.
+	// Barrier is called with the time that a caller waited for a barrier.
 	Barrier(took time.Duration)
-	// Delivered is called with how old a change was when its watchers heard of it.
+	// Delivered is called with the age of a change when its watchers were told of it.
 	Delivered(age time.Duration)
 }
 
-// An Outcome is how a change has ended.
+// An Outcome says how a change ended.
 type Outcome string
 
 // The outcomes.
@@ -31,7 +31,7 @@ const (
 	Failed    Outcome = "failed"    // the store could not be reached, or failed
 )
 
-// outcomeOf returns the outcome of a change that has ended so in ctx.
+// outcomeOf returns the outcome of a change from its result and its context.
 func outcomeOf(ctx context.Context, applied bool, err error) Outcome {
 	switch kind := entity.KindOf(err); {
 	case applied:
@@ -50,7 +50,7 @@ func outcomeOf(ctx context.Context, applied bool, err error) Outcome {
 	return Failed
 }
 
-// unmetered is the Meter of a store that has none.
+// unmetered is the Meter of a store without one: it ignores everything.
 type unmetered struct{}
 
 func (unmetered) Transaction(Outcome, int) {}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// A condition holds for the first transaction that a context's work makes on a database.
+// A condition must hold when a context's first transaction on a database is committed.
 type condition struct {
 	database string
 	check    func() error
@@ -14,9 +14,9 @@ type condition struct {
 
 type conditionKey struct{}
 
-// OnlyIf returns a context whose first transaction of the database is made only if check returns nil at that moment:
-// while check runs, and until the transaction is committed, no other transaction of this process is. If check fails, the
-// transaction changes nothing and fails with its error. Later transactions of the context are made without it.
+// OnlyIf returns a context whose first transaction on the database is made only if check returns nil. From the start of
+// check until that transaction is committed, this process commits no other transaction. If check fails, the transaction
+// changes nothing and fails with its error. Later transactions with the context are not checked.
 func (d *Database) OnlyIf(ctx context.Context, check func() error) context.Context {
 	return context.WithValue(ctx, conditionKey{}, &condition{database: d.name, check: check})
 }
@@ -30,7 +30,7 @@ func conditionOf(ctx context.Context, database string) *condition {
 	return c
 }
 
-// unmetError is why a condition is not met.
+// An unmetError wraps the error of a check that failed.
 type unmetError struct{ error }
 
 func (e *unmetError) Unwrap() error { return e.error }

@@ -17,7 +17,7 @@ func TestOnlyIf(t *testing.T) {
 	insert(t, db, doc{"b", 1})
 	sum := func() string {
 		t.Helper()
-		text, err := db.Sum(map[string]bson.D{"c": nil})
+		text, err := db.Sum(t.Context(), map[string]bson.D{"c": nil})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 // attempt has the same operations.
 func NewID() string { return bson.NewObjectId().Hex() }
 
-// MaxBatch is about how many bytes of documents a transaction should have that makes many changes of one kind: enough for
-// few round trips, and far less than the 16 MB that a MongoDB before 4.2 allows.
+// MaxBatch is the approximate size, in bytes of documents, of a transaction that makes many similar changes: large enough
+// to save round trips, and far below the 16 MB that a MongoDB before 4.2 allows.
 const MaxBatch = 512 << 10
 
 // Ops collects the operations of one transaction.

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/outage"
 )
 
 // Options are the options for opening a store; the zero value is right for production.
@@ -21,9 +22,9 @@ type Options struct {
 	Answer time.Duration
 	// Hooks, if not nil, is called for each database that is opened and returns the hooks of its transactions.
 	Hooks func(database string) Hooks
-	// Meter is told what the store does; nil for none.
+	// Meter receives measurements of the store; nil means none.
 	Meter Meter
-	// Traces has watchers learn the spans of the transactions whose changes they see.
+	// Traces makes watchers learn the spans of the transactions whose changes they see.
 	Traces bool
 }
 
@@ -43,7 +44,7 @@ func (o Options) withDefaults() Options {
 		o.Patience = patience
 	}
 	if o.Answer == 0 {
-		o.Answer = answerBound
+		o.Answer = outage.Bound
 	}
 	if o.Meter == nil {
 		o.Meter = unmetered{}

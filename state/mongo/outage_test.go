@@ -22,9 +22,9 @@ import (
 // requests returns one request of each kind.
 func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]func() error {
 	return map[string]func() error{
-		"a read":                  func() error { var d doc; return db.Get("c", "a", &d, "doc") },
-		"a read with its version": func() error { var d doc; _, err := db.Read("c", "a", nil, &d); return err },
-		"a list":                  func() error { var all []doc; return db.All("c", nil, &all) },
+		"a read":                  func() error { var d doc; return db.Get(t.Context(), "c", "a", &d, "doc") },
+		"a read with its version": func() error { var d doc; _, err := db.Read(t.Context(), "c", "a", nil, &d); return err },
+		"a list":                  func() error { var all []doc; return db.All(t.Context(), "c", nil, &all) },
 		"a transaction": func() error {
 			return db.Run(t.Context(), func(int) ([]txn.Op, error) {
 				return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
@@ -32,8 +32,8 @@ func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]f
 		},
 		"a sequence": func() error { _, err := db.Next(t.Context(), "n", 1); return err },
 		"a barrier":  func() error { return store.Sync(t.Context()) },
-		"counts":     func() error { _, err := db.Counts(); return err },
-		"databases":  func() error { _, err := store.Databases(); return err },
+		"counts":     func() error { _, err := db.Counts(t.Context()); return err },
+		"databases":  func() error { _, err := store.Databases(t.Context()); return err },
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAnOutageIsReported(t *testing.T) {
 				t.Errorf("%s: reported after %v", name, took)
 			}
 		})
-		isAway(t, "a write that is not retried", store.Told(db.With("c", func(c *mgo.Collection) error { return c.Insert(doc{"b", 1}) })))
+		isAway(t, "a write that is not retried", store.Told(db.With(t.Context(), "c", func(c *mgo.Collection) error { return c.Insert(doc{"b", 1}) })))
 
 		set.Elect()
 		time.Sleep(6 * time.Second)

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/mgotxn"
 )
 
 // A Problem is something wrong with the bookkeeping of transactions.
@@ -28,11 +29,11 @@ type Problem struct {
 // Problems lists the unfinished transactions that began before the given time, and the documents that refer to
 // nonexistent transactions. Concurrent transactions are not reported.
 func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, error) {
-	all, err := d.stuck(before)
+	all, err := d.stuck(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	err = d.each(func(c *mgo.Collection) error {
+	err = d.each(ctx, func(c *mgo.Collection) error {
 		// Files can have many chunks, and no transaction touches them.
 		if c.Name == TxnsC || c.Name == LogC || strings.HasPrefix(c.Name, "system.") || strings.HasSuffix(c.Name, ".chunks") {
 			return nil
@@ -41,7 +42,7 @@ func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, e
 			return context.Cause(ctx)
 		}
 		Moved(ctx)
-		found, err := d.dangling(c)
+		found, err := d.dangling(ctx, c)
 		all = append(all, found...)
 		return err
 	})
@@ -52,14 +53,14 @@ func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, e
 var stateNames = map[int]string{1: "preparing", 2: "prepared", 3: "aborting", 4: "applying"}
 
 // stuck lists the old unfinished transactions.
-func (d *Database) stuck(before time.Time) ([]Problem, error) {
+func (d *Database) stuck(ctx context.Context, before time.Time) ([]Problem, error) {
 	var docs []struct {
 		ID    bson.ObjectId `bson:"_id"`
 		State int           `bson:"s"`
 		Ops   []txn.Op      `bson:"o"`
 	}
-	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
-	if err := d.All(TxnsC, query, &docs); err != nil {
+	query := bson.D{{"s", bson.D{{"$in", mgotxn.Unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
+	if err := d.All(ctx, TxnsC, query, &docs); err != nil {
 		return nil, err
 	}
 	var all []Problem
@@ -76,8 +77,8 @@ func (d *Database) stuck(before time.Time) ([]Problem, error) {
 				stateNames[doc.State], doc.ID.Time().UTC().Format(time.RFC3339), strings.Join(of, ", ")),
 			Repair: "complete or abort it",
 			Mend: func(ctx context.Context) error {
-				err := d.resume(doc.ID)
-				if err == nil || err == txn.ErrAborted || errors.Is(err, errTakenBack) {
+				err := d.resume(ctx, doc.ID)
+				if err == nil || err == txn.ErrAborted || errors.Is(err, mgotxn.ErrTakenBack) {
 					return d.store.Barrier(ctx)
 				}
 				return err
@@ -91,12 +92,12 @@ func (d *Database) stuck(before time.Time) ([]Problem, error) {
 const suspectsAtOnce = 1000
 
 // dangling lists the documents of a collection that refer to lost transactions.
-func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
+func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, error) {
 	var all []Problem
 	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that refer to it
 	var sure []bson.Raw
 	look := func() error {
-		lost, err := missing(c.Database, slices.Collect(maps.Keys(suspects)))
+		lost, err := mgotxn.Missing(c.Database, slices.Collect(maps.Keys(suspects)))
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 				continue
 			}
 			seen[string(doc.Data)] = true
-			found, err := d.inspect(c, doc)
+			found, err := d.inspect(ctx, c, doc)
 			if err != nil {
 				return err
 			}
@@ -122,16 +123,16 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 	}
 	iter := cursor.Find(c, bson.D{{"$or", []bson.D{
 		{{"txn-queue.0", bson.D{{"$exists", true}}}}, {{"txn-insert", bson.D{{"$exists", true}}}}, {{"txn-remove", bson.D{{"$exists", true}}}},
-	}}}).Select(append(bson.D{{"_id", 1}}, bookkept...)).Iter()
+	}}}).Select(append(bson.D{{"_id", 1}}, mgotxn.BookkeepingFields...)).Iter()
 	for {
 		var doc struct {
-			ID          bson.Raw `bson:"_id"` // undecoded: the order of a stash key's fields matters
-			bookkeeping `bson:",inline"`
+			ID                 bson.Raw `bson:"_id"` // undecoded: the order of a stash key's fields matters
+			mgotxn.Bookkeeping `bson:",inline"`
 		}
 		if !iter.Next(&doc) {
 			break
 		}
-		ids, malformed := doc.transactions()
+		ids, malformed := doc.Transactions()
 		if len(malformed) > 0 || doc.Insert != "" || doc.Remove != "" {
 			sure = append(sure, doc.ID)
 		}
@@ -153,30 +154,30 @@ func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 // inspect reads one document twice, before and after it looks up the transactions that the document refers
 // to. A missing transaction is a problem only if both reads refer to it: a transaction is written before any
 // document refers to it, and removed only when none does any more.
-func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
-	var was, is bookkeeping
-	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
+func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) ([]Problem, error) {
+	var was, is mgotxn.Bookkeeping
+	if err := c.FindId(id).Select(mgotxn.BookkeepingFields).One(&was); IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	ids, _ := was.transactions()
-	lost, err := missing(c.Database, ids)
+	ids, _ := was.Transactions()
+	lost, err := mgotxn.Missing(c.Database, ids)
 	if err != nil {
 		return nil, err
 	}
-	finished, err := d.finished(was.Insert, was.Remove)
+	finished, err := d.finished(ctx, was.Insert, was.Remove)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.FindId(id).Select(bookkept).One(&is); IsNotFound(err) {
+	if err := c.FindId(id).Select(mgotxn.BookkeepingFields).One(&is); IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	collection, doc := c.Name, any(nil)
 	if c.Name == StashC {
-		var key stashKey
+		var key mgotxn.StashKey
 		err = id.Unmarshal(&key)
 		collection, doc = key.C, key.ID
 	} else {
@@ -188,7 +189,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	var all []Problem
 	problem := func(what, repair string, query, update bson.D) {
 		all = append(all, Problem{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
-			err := d.With(c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
+			err := d.With(ctx, c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
 			if err != nil && !IsNotFound(err) { // if it wasn't found, the problem has resolved itself
 				return err
 			}
@@ -196,7 +197,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 		}})
 	}
 	for _, token := range is.Queue {
-		tid, ok := tokenID(token)
+		tid, ok := mgotxn.TokenID(token)
 		what := fmt.Sprintf("its queue holds %q, which is not a transaction", token)
 		if ok {
 			what = "it waits for transaction " + tid.Hex() + ", which is lost"
@@ -227,7 +228,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 }
 
 // finished returns the transactions that have ended.
-func (d *Database) finished(ids ...bson.ObjectId) (done []bson.ObjectId, err error) {
+func (d *Database) finished(ctx context.Context, ids ...bson.ObjectId) (done []bson.ObjectId, err error) {
 	ids = slices.DeleteFunc(ids, func(id bson.ObjectId) bool { return id == "" })
 	if len(ids) == 0 {
 		return nil, nil
@@ -235,7 +236,7 @@ func (d *Database) finished(ids ...bson.ObjectId) (done []bson.ObjectId, err err
 	var docs []struct {
 		ID bson.ObjectId `bson:"_id"`
 	}
-	if err := d.All(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", unfinished}}}}, &docs); err != nil {
+	if err := d.All(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", mgotxn.Unfinished}}}}, &docs); err != nil {
 		return nil, err
 	}
 	for _, doc := range docs {

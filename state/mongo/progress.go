@@ -4,9 +4,9 @@ import "context"
 
 type movedKey struct{}
 
-// Moving returns a context for work whose length grows with the data: it calls moved, which may be called by several
-// goroutines, whenever it has made some progress. So the clock of who waits for it need not be long enough for all of it.
-// Those whom it calls for a context that this one derives from are called as well.
+// Moving returns a context for work whose duration grows with the data. The work calls moved, possibly from several
+// goroutines, whenever it has made progress, so a caller can limit the time without progress instead of the total time. If
+// ctx comes from Moving too, its own moved is called as well.
 func Moving(ctx context.Context, moved func()) context.Context {
 	outer, _ := ctx.Value(movedKey{}).(func())
 	return context.WithValue(ctx, movedKey{}, func() {
@@ -17,7 +17,7 @@ func Moving(ctx context.Context, moved func()) context.Context {
 	})
 }
 
-// Moved says that the work of a context has made some progress. Run says it of each transaction that it has applied.
+// Moved reports that the work of a context has made progress. Run calls it for each transaction that it has applied.
 func Moved(ctx context.Context) {
 	if moved, ok := ctx.Value(movedKey{}).(func()); ok {
 		moved()

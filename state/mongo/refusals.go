@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo/cursor"
+	"juju/state/mongo/servertxn"
 )
 
 // RefusalsC holds the most recently abandoned transactions. It is written outside transactions, and nothing
@@ -45,8 +47,8 @@ func (f FailedAssert) String() string {
 // FailedAsserts evaluates the asserts of ops against the current documents, the way mgo/txn does, and returns
 // those that don't hold, in the order of ops, at most limit of them. Other transactions may change the
 // documents in the meantime.
-func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, err error) {
-	err = r.with(func(db *mgo.Database) error {
+func (r *Runner) FailedAsserts(ctx context.Context, ops []txn.Op, limit int) (failed []FailedAssert, err error) {
+	err = r.with(ctx, func(db *mgo.Database) error {
 		for _, op := range ops {
 			if op.Assert == nil || len(failed) >= limit {
 				continue
@@ -94,7 +96,7 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	if all, err := holds(op.Assert); err != nil || all {
 		return nil, err
 	}
-	conditions, err := asDoc(op.Assert)
+	conditions, err := servertxn.AsDoc(op.Assert)
 	if err != nil {
 		return nil, err
 	}
@@ -161,23 +163,11 @@ func wanted(condition bson.DocElem) string {
 
 // operator returns the operator of a condition that has exactly one.
 func operator(condition any) (bson.DocElem, bool) {
-	d, err := asDoc(condition)
+	d, err := servertxn.AsDoc(condition)
 	if err != nil || len(d) != 1 || !strings.HasPrefix(d[0].Name, "$") {
 		return bson.DocElem{}, false
 	}
 	return d[0], true
-}
-
-// asDoc converts a document of any type to a bson.D.
-func asDoc(v any) (d bson.D, err error) {
-	if d, ok := v.(bson.D); ok {
-		return d, nil
-	}
-	data, err := bson.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return d, bson.Unmarshal(data, &d)
 }
 
 // maxShown limits the text shown of one value, which may be megabytes.
@@ -259,7 +249,7 @@ type Refusal struct {
 }
 
 // refused stores a refusal and returns it. Its own failures are only logged.
-func (r *Runner) refused(ops []txn.Op) Refusal {
+func (r *Runner) refused(ctx context.Context, ops []txn.Op) Refusal {
 	refusal := Refusal{At: time.Now().UTC()}
 	seen := map[string]bool{}
 	for _, op := range ops {
@@ -268,13 +258,13 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 			refusal.Docs = append(refusal.Docs, key)
 		}
 	}
-	failed, err := r.FailedAsserts(ops, 1)
+	failed, err := r.FailedAsserts(ctx, ops, 1)
 	if err != nil {
 		logger.Warningf("cannot determine why a transaction of %s was refused: %v", r.name, err)
 	} else if len(failed) > 0 {
 		refusal.Why, refusal.Found = failed[0].String(), failed[0].Found
 	}
-	err = r.with(func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
+	err = r.with(ctx, func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
 	if err != nil {
 		logger.Warningf("cannot store a refusal of %s: %v", r.name, err)
 	}
@@ -284,9 +274,9 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", collection, id) }
 
 // Refusals returns the latest abandoned transactions with an operation on this document, newest first.
-func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
+func (d *Database) Refusals(ctx context.Context, collection string, id any) ([]Refusal, error) {
 	var all []Refusal
-	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {
+	err := d.Reading(ctx, RefusalsC, func(c *mgo.Collection) error {
 		return cursor.Find(c, bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func failedAssertsAreDescribed(t *testing.T, open opener) {
 		{"a", bson.D{{"long", "y"}}, `c a: long is "` + long[:199] + `…, not "y"`},
 	} {
 		ops := []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 3}}}, {C: "c", Id: c.id, Assert: c.assert}}
-		failed, err := db.FailedAsserts(ops, len(ops))
+		failed, err := db.FailedAsserts(t.Context(), ops, len(ops))
 		if err != nil {
 			t.Fatalf("%v: %v", c.assert, err)
 		}
@@ -80,7 +80,7 @@ func TestAbandonedTransactionsAreRecorded(t *testing.T) {
 		})
 	}
 	for _, id := range []string{"a", "b"} {
-		all, err := db.Refusals("c", id)
+		all, err := db.Refusals(t.Context(), "c", id)
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%v, %v", all, err)
 		}
@@ -88,10 +88,10 @@ func TestAbandonedTransactionsAreRecorded(t *testing.T) {
 			t.Errorf("the last one is %+v", r)
 		}
 	}
-	if all, err := db.Refusals("c", "z"); err != nil || len(all) != 0 {
+	if all, err := db.Refusals(t.Context(), "c", "z"); err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
-	if longest, err := mongotest.LongestQueue(db); err != nil || longest > 20 {
+	if longest, err := mongotest.LongestQueue(t.Context(), db); err != nil || longest > 20 {
 		t.Errorf("a queue of %d (%v)", longest, err)
 	}
 }

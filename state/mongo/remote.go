@@ -44,10 +44,9 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
 	session.SetSyncTimeout(primaryTimeout)
-	s := &Store{options: o.withDefaults(), session: session, remote: a, wait: u.wait}
-	s.commits = newGroupCommit(session.Copy(), u.wait, s.options.Answer, a.Cut)
-	s.outage = s.commits.outage
-	s.barrier, s.sync = s.commits.barrier, s.commits.barrier
+	s := &Store{options: o.withDefaults(), session: session}
+	b := newMongoBackend(session.Copy(), a, u.wait, s.options.Answer)
+	s.backend = b
 	// The first write shows whether writes succeed at all, and which server is primary.
 	if err := s.Sync(ctx); err != nil {
 		s.Close()
@@ -58,8 +57,8 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 		return nil, entity.WithHint(err,
 			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
 	}
-	if s.transactions, err = s.hasTransactions(); err == nil && s.transactions {
-		err = s.readMajority()
+	if err = s.hasTransactions(ctx); err == nil && s.transactions {
+		err = s.readMajority(ctx, b)
 	}
 	if err != nil {
 		s.Close()
@@ -71,21 +70,22 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 // codeNoMajorityReads is MongoDB's code for a read concern that its configuration doesn't allow.
 const codeNoMajorityReads = 148
 
-// readMajority has reads tell only of what the majority has, which is never rolled back. All transactions wait for the
-// majority before they are acknowledged, as do other writes that a reply may tell of. So no reply needs a write of its own.
-func (s *Store) readMajority() error {
-	err := s.again(func() error {
+// readMajority makes reads return only what the majority has, which is never rolled back. Transactions, and other writes
+// that a reply may depend on, are acknowledged only after the majority has them. So no reply needs a write of its own as a
+// barrier.
+func (s *Store) readMajority(ctx context.Context, b *mongoBackend) error {
+	err := s.again(ctx, func() error {
 		session := s.session.Copy()
 		defer session.Close()
 		err := session.DB(barrierDB).Run(bson.D{{"find", barrierC}, {"limit", 1}, {"readConcern", bson.D{{"level", "majority"}}}}, nil)
-		if q, ok := err.(*mgo.QueryError); ok && q.Code == codeNoMajorityReads {
+		var q *mgo.QueryError
+		if errors.As(err, &q) && q.Code == codeNoMajorityReads {
 			logger.Warningf("the store has no reads with read concern majority (enableMajorityReadConcern), so each reply costs a write: %v", err)
 			return nil
 		}
 		if err == nil {
-			s.remote.ReadMajority()
-			s.final = true
-			s.barrier = func(context.Context) error { return s.outage.refuses() }
+			b.adapter.ReadMajority()
+			b.majorityReads = true
 		}
 		return err
 	})

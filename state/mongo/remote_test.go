@@ -29,41 +29,17 @@ func openSet(t *testing.T, set *mongotest.Set, options ...string) (*mongo.Store,
 	return openURL(t, set.URL(options...), mongo.Options{Dial: set.Dial})
 }
 
-func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Database) {
-	t.Helper()
-	u, err := mongo.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Hooks = mongotest.NewHooks()
-	store, err := mongo.OpenURL(t.Context(), u, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
-	db := store.Open("db")
-	t.Cleanup(func() {
-		db.Close(errors.New("the test has ended"))
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store, db
-}
-
 // TestTheStoreOnAMongoDB uses the store on a replica set.
 func TestTheStoreOnAMongoDB(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 3))
-	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+	if err := store.Make(t.Context(), "db", mongo.Schema{LogSize: 1 << 20}); err != nil {
 		t.Fatalf("the second Make: %v", err)
 	}
 	insert(t, db, doc{"a", 1})
 	if d := get(t, db, "a"); d.N != 1 {
 		t.Errorf("got %+v", d)
 	}
-	names, err := store.Databases()
+	names, err := store.Databases(t.Context())
 	if err != nil || !slices.Equal(names, []string{"db"}) {
 		t.Errorf("the databases are %v, %v", names, err)
 	}
@@ -76,10 +52,10 @@ func TestTheStoreOnAMongoDB(t *testing.T) {
 	if err := store.Barrier(ctx); !errors.Is(err, mine) && err != nil {
 		t.Error(err)
 	}
-	if err := store.Drop("db"); err != nil {
+	if err := store.Drop(t.Context(), "db"); err != nil {
 		t.Error(err)
 	}
-	if n, err := db.Count("c", nil); n != 0 || err != nil {
+	if n, err := db.Count(t.Context(), "c", nil); n != 0 || err != nil {
 		t.Errorf("%d are left, %v", n, err)
 	}
 }
@@ -89,7 +65,7 @@ func TestManyPassOneBarrier(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 1))
 	writes := func() (n struct{ N int }) {
 		t.Helper()
-		if err := store.Open("juju-barrier").Get("barrier", "barrier", &n, "barrier"); err != nil {
+		if err := store.Open("juju-barrier").Get(t.Context(), "barrier", "barrier", &n, "barrier"); err != nil {
 			t.Fatal(err)
 		}
 		return n

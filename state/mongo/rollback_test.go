@@ -97,7 +97,7 @@ func TestNothingToldIsRolledBack(t *testing.T) {
 			for ctx.Err() == nil {
 				request := mongo.Began(ctx)
 				var docs []doc
-				err := db.All("c", nil, &docs)
+				err := db.All(ctx, "c", nil, &docs)
 				if err == nil {
 					err = stores[name].Barrier(request)
 				}
@@ -134,7 +134,7 @@ func TestNothingToldIsRolledBack(t *testing.T) {
 	work.Wait()
 	left := map[string]bool{}
 	var docs []doc
-	if err := dbs["b"].All("c", nil, &docs); err != nil {
+	if err := dbs["b"].All(t.Context(), "c", nil, &docs); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range docs {

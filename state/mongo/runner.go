@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	mgo "gopkg.in/mgo.v2"
-	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/outage"
+	"juju/state/mongo/servertxn"
 	"juju/state/tracing"
 )
 
@@ -36,49 +37,53 @@ type Runner struct {
 	name    string
 	session *mgo.Session // for everything but transactions
 	barrier func(context.Context) error
-	outage  *outage // nil for the embedded store, which has none
-	// mayCommit is asked before a transaction of the server is committed.
-	mayCommit func() error
-	meter     Meter
-	traced    *traced // nil if watchers don't learn the spans of transactions
-	slots     *slotQueue
-	locks     *docLocks
-	gate      gate // for all uses of the connections
+	store   outage.Availability
+	engine  engine
+	meter   Meter
+	traced  *traced // nil if watchers don't learn the spans of transactions
+	slots   *slotQueue
+	locks   *docLocks
+	gate    gate // for all uses of the connections
 
 	patience time.Duration
-	wait     time.Duration // how long a commit may wait for the majority
-	majority bool          // a transaction is committed by the majority
 	// Hooks is the result of Options.Hooks for this runner, or nil.
 	Hooks Hooks
 }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage, mayCommit: s.mayCommit, meter: s.options.Meter,
-		locks: s.locksOf(name), patience: s.options.Patience, wait: s.wait, majority: s.transactions && s.outage != nil}
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, store: s.backend, meter: s.options.Meter,
+		locks: s.locksOf(name), patience: s.options.Patience}
 	if s.options.Hooks != nil {
 		r.Hooks = s.options.Hooks(name)
 	}
-	r.slots = &slotQueue{most: embeddedSlots, connect: r.session.Copy, server: func() *serverSession { return nil }}
-	if s.server == nil {
-		r.slots.most = remoteSlots
-	}
+	r.engine = mgoEngine{mgotxn.Engine{Database: name, Store: s.backend}}
 	if s.transactions {
-		r.slots.server = newServerSession
 		if s.options.Traces {
 			r.traced = &traced{}
 		}
+		r.engine = &serverEngine{servertxn.Engine{Database: name, Store: s.backend, Concern: s.backend.concern(),
+			MayCommit: s.mayCommit, Committing: func(ctx context.Context, session []byte, number int64) {
+				r.traced.note(trace.SpanContextFromContext(ctx), transaction{string(session), number})
+			}}}
 	}
+	r.slots = &slotQueue{most: s.backend.slots(), connect: r.session.Copy, begin: r.engine.begin}
 	return r
 }
 
 func (r *Runner) close() {
-	r.endSessions(r.slots.close())
+	if used := r.slots.close(); r.store.Err() == nil {
+		r.engine.end(r.session, used)
+	}
 	r.session.Close()
 }
 
-// with calls f with the database, on a separate connection.
-func (r *Runner) with(f func(*mgo.Database) error) error {
-	if err := r.outage.refuses(); err != nil {
+// with calls f with the database, on a separate connection, unless ctx has ended. A request that has been sent is waited for:
+// mgo can't cancel it.
+func (r *Runner) with(ctx context.Context, f func(*mgo.Database) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := r.store.Err(); err != nil {
 		return err
 	}
 	if err := r.gate.enter(); err != nil {
@@ -88,8 +93,8 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 	session := r.session.Copy()
 	defer session.Close()
 	began := time.Now()
-	defer r.outage.watch()()
-	return r.outage.told(f(session.DB(r.name)), began)
+	defer r.store.Watch()()
+	return r.store.Wrap(f(session.DB(r.name)), began)
 }
 
 // Run builds and runs a transaction until it is applied, and returns once it is on disk. It returns the
@@ -109,7 +114,7 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 		// A result of reads only, or an error, may depend on the writes of others. What a transaction asserted is as
 		// safe as its commit.
 		var barrier error
-		if !applied || !r.majority {
+		if !applied || !r.engine.isFinal() {
 			barrier = r.barrier(ctx)
 		}
 		if errors.Is(barrier, errUnsure) && !applied {
@@ -144,10 +149,10 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err := r.outage.refuses(); err != nil {
+	if err := r.store.Err(); err != nil {
 		return false, err
 	}
-	defer t.letGo()
+	defer t.unlock()
 	var ops []txn.Op
 	fence := fenceOf(ctx, r.name)
 	lost := 0
@@ -162,41 +167,41 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			return false, err
 		}
 		ops = fence.add(ops)
-		switch err := t.hooked(ctx, &ops, attempt > 0); {
+		switch err := t.intercepted(ctx, &ops, attempt > 0); {
 		case err == nil:
 			return true, nil
 		case errors.As(err, &unmet):
 			return false, unmet.error
 		case err == txn.ErrAborted:
-			if err := fence.check(r); err != nil {
+			if err := fence.check(ctx, r); err != nil {
 				return false, err
 			}
 			span.AddEvent("aborted")
-			if t.keeps() {
+			if t.keepsLocks() {
 				continue
 			}
-		case errors.Is(err, errLost):
+		case errors.Is(err, mgotxn.ErrLost):
 			if lost++; lost == 1 {
 				break // the pruner may have caused it
 			}
-			if derr := r.damaged(ops); derr != nil {
+			if derr := r.damaged(ctx, ops); derr != nil {
 				return false, derr
 			}
-		case errors.Is(err, errConflicted):
+		case errors.Is(err, servertxn.ErrConflicted):
 			span.AddEvent("conflicted")
 		case errors.Is(err, entity.StoreAway):
 			return false, err
-		case passing(err):
+		case mgotxn.IsQueueFull(err):
 			logger.Infof("retrying a transaction of %s: %v", r.name, err)
 		default:
-			return false, fmt.Errorf("cannot run a transaction: %w", known(err))
+			return false, fmt.Errorf("cannot run a transaction: %w", outage.Classify(err))
 		}
-		t.letGo()
+		t.unlock()
 		if err := t.Pause(ctx); err != nil {
 			return false, err
 		}
 	}
-	return false, Contention(r.refused(ops).Why)
+	return false, Contention(r.refused(ctx, ops).Why)
 }
 
 // Contention returns the entity.Contention error of a change that is abandoned because others keep changing the facts
@@ -209,17 +214,18 @@ func Contention(why string) error {
 	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
 
-func (t *trial) letGo() {
+// unlock unlocks the documents of the last attempt.
+func (t *trial) unlock() {
 	t.held.release()
 	t.held = nil
 }
 
-// keeps reports whether the documents of a failed attempt stay locked while its operations are rebuilt. What the
+// keepsLocks reports whether the documents of a failed attempt stay locked while its operations are rebuilt. What the
 // builder read while it waited for the locks was out of date by the time it had them; what it reads now stays valid.
 // Without this, eight callers that change the same few documents make each other fail for as long as a transaction
 // takes. If the documents were already locked during the build, another process changes them, and other callers of this
 // process need not wait for that.
-func (t *trial) keeps() bool { return !t.built && t.held != nil }
+func (t *trial) keepsLocks() bool { return !t.built && t.held != nil }
 
 // settled calls a builder, and calls it again if it can't find a document: it may have read one document
 // before others removed it together with the one it refers to. A document that it can't find twice in a row
@@ -236,9 +242,9 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	return ops, err
 }
 
-// hooked calls once, through the next hook if there is one. A hook may run other transactions on the same
+// intercepted calls once, through the next hook if there is one. A hook may run other transactions on the same
 // documents, so they aren't locked before and after it.
-func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
+func (t *trial) intercepted(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	var hook Hook
 	if t.Hooks != nil {
 		hook = t.Hooks.Next()
@@ -246,9 +252,9 @@ func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	if hook == nil {
 		return t.once(ctx, *ops, retry)
 	}
-	t.letGo()
+	t.unlock()
 	return hook(*ops, func(changed []txn.Op) error {
-		defer t.letGo()
+		defer t.unlock()
 		*ops = changed
 		return t.once(ctx, changed, retry)
 	})
@@ -264,7 +270,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	defer r.gate.leave()
 	inLine := time.Now()
 	if t.built = t.held.covers(ops); !t.built {
-		t.letGo()
+		t.unlock()
 		var err error
 		if t.held, err = r.locks.acquire(ctx, ops); err != nil {
 			return err
@@ -276,32 +282,9 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	}
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
-	s.span = trace.SpanContextFromContext(ctx)
-	if err := r.outage.refuses(); err != nil {
+	if err := r.store.Err(); err != nil {
 		return err // earlier callers ran into the outage
 	}
-	defer r.outage.watch()()
-	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.runOn(s, ops) })
+	defer r.store.Watch()()
+	return r.locks.under(conditionOf(ctx, r.name), func() error { return r.engine.run(ctx, s, ops) })
 }
-
-// runOn runs ops on a slot.
-func (r *Runner) runOn(s *slot, ops []txn.Op) (err error) {
-	if s.server != nil {
-		return r.runOnServer(s, ops)
-	}
-	id := bson.NewObjectId()
-	db := s.session.DB(r.name)
-	if err = clearQueues(db, ops); err == nil {
-		err = runOnce(db, ops, id)
-	}
-	if r.outage != nil && cutShort(err) {
-		return r.settle(s.session, id, err)
-	}
-	// The socket may be broken even on success, because mgo/txn ignores the errors of its last messages.
-	// Refresh gives the next transaction a working one.
-	s.session.Refresh()
-	return err
-}
-
-// passing reports whether an error is transient: a document's queue is momentarily full.
-func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"go.opentelemetry.io/otel/trace"
+	"juju/state/mongo/servertxn"
+
 	mgo "gopkg.in/mgo.v2"
 )
 
@@ -18,18 +19,17 @@ const (
 
 // A slot is the right to run one transaction, and a connection for it.
 type slot struct {
-	session *mgo.Session      // nil while the slot is not in use for long
-	server  *serverSession    // nil if the server has no transactions
-	span    trace.SpanContext // of the transaction that it runs
+	session *mgo.Session       // nil while the slot is not in use for long
+	server  *servertxn.Session // nil if the server has no transactions
 }
 
-// A slotQueue hands out slots in order, and makes them when they are needed. The most recently used slot is handed out
-// first: that keeps one connection warm, and a sequence of transactions uses only that. Of the others, as many stay
-// connected as the embedded store has.
+// A slotQueue hands out slots to callers in order, and creates slots as needed. It prefers the most recently used slot, so
+// a sequence of transactions uses a single, warm connection. Of the idle slots, only as many stay connected as the
+// embedded store has in total.
 type slotQueue struct {
 	most    int // slots
 	connect func() *mgo.Session
-	server  func() *serverSession
+	begin   func() *servertxn.Session // for a new slot
 
 	mu      sync.Mutex
 	all     []*slot
@@ -43,7 +43,7 @@ func (q *slotQueue) take() (s *slot) {
 	case len(q.free) > 0:
 		s, q.free = q.free[0], q.free[1:]
 	case len(q.all) < q.most:
-		s = &slot{server: q.server()}
+		s = &slot{server: q.begin()}
 		q.all = append(q.all, s)
 	default:
 		return nil
@@ -110,12 +110,12 @@ func (s *slot) disconnect() {
 }
 
 // close gives up the connections of all slots, which are no longer in use, and returns their sessions of the server.
-func (q *slotQueue) close() (sessions []*serverSession) {
+func (q *slotQueue) close() (sessions []*servertxn.Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, s := range q.all {
 		s.disconnect()
-		if s.server != nil && s.server.number > 0 {
+		if s.server != nil && s.server.IsKnown() {
 			sessions = append(sessions, s.server)
 		}
 	}

@@ -14,9 +14,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo/servertxn"
 )
 
-// A Form is what a collection is apart from its documents.
+// A Form is a collection's metadata: its name, options and indexes.
 type Form struct {
 	DB      string   `bson:"db"`
 	Name    string   `bson:"name"`
@@ -27,19 +28,19 @@ type Form struct {
 // String returns the collection's full name.
 func (f Form) String() string { return f.DB + "." + f.Name }
 
-// A Snapshot reads the whole store as it was at one moment.
+// A Snapshot reads the whole store as of a single moment.
 type Snapshot struct {
 	Forms []Form // of all collections, sorted
 
 	ctx              context.Context
-	wait             time.Duration // for the majority
+	concern          []bson.DocElem // for the majority
 	session          *mgo.Session
-	one              *serverSession
+	one              *servertxn.Session
 	opened           time.Time
 	begun, confirmed bool
 }
 
-// snapshotAttempts limits how often a snapshot begins anew because a collection was created or removed.
+// snapshotAttempts limits how often a snapshot is restarted because a collection was created or removed.
 const snapshotAttempts = 5
 
 var errFormsChanged = errors.New("collections are created or removed all the time")
@@ -70,11 +71,11 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	session := s.session.Copy()
 	defer session.Close()
-	snap := &Snapshot{ctx: ctx, wait: s.wait, session: session, one: newServerSession(), opened: time.Now()}
+	snap := &Snapshot{ctx: ctx, concern: s.backend.concern(), session: session, one: servertxn.NewSession(), opened: time.Now()}
 	defer snap.end()
 	// Collections can't be listed in a transaction.
 	var err error
-	if snap.Forms, err = s.forms(session); err != nil {
+	if snap.Forms, err = s.forms(ctx, session); err != nil {
 		return err
 	}
 	for _, form := range snap.Forms[:min(1, len(snap.Forms))] {
@@ -82,7 +83,7 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 			return err
 		}
 	}
-	after, err := s.forms(session)
+	after, err := s.forms(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -95,20 +96,12 @@ func (s *Store) snapshot(ctx context.Context, f func(*Snapshot) error) error {
 	return snap.confirm()
 }
 
-// confirm makes sure that nothing that was read will be rolled back: only the commit of a transaction tells that.
+// confirm makes sure that nothing that was read will be rolled back: only the commit of a transaction guarantees that.
 func (s *Snapshot) confirm() error {
 	if !s.begun {
 		return nil
 	}
-	command := s.one.in(bson.D{{"commitTransaction", 1}}, false)
-	var result struct {
-		Concern refusedWrite `bson:"writeConcernError"`
-	}
-	err := s.session.DB("admin").Run(append(command, majorityConcern(s.wait)), &result)
-	if err == nil {
-		err = result.Concern.err()
-	}
-	if err != nil {
+	if err := s.one.Commit(s.session, s.concern); err != nil {
 		return fmt.Errorf("cannot read the store at one moment: %w", err)
 	}
 	s.confirmed = true
@@ -116,8 +109,8 @@ func (s *Snapshot) confirm() error {
 }
 
 // forms returns the forms of all collections.
-func (s *Store) forms(session *mgo.Session) (forms []Form, err error) {
-	names, err := s.Databases()
+func (s *Store) forms(ctx context.Context, session *mgo.Session) (forms []Form, err error) {
+	names, err := s.Databases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +143,7 @@ func (s *Store) forms(session *mgo.Session) (forms []Form, err error) {
 	return forms, nil
 }
 
-// maxListed is how many collections and indexes are listed, far more than there are.
+// maxListed limits the length of a list of collections or indexes. A store has far fewer.
 const maxListed = 100_000
 
 // list runs a command that lists collections or indexes.
@@ -164,7 +157,7 @@ func list(db *mgo.Database, command string, of any) ([]bson.D, error) {
 	return reply.Cursor.First, err
 }
 
-// A snapBatch is a part of the documents that a cursor finds.
+// A snapBatch is one batch of a cursor's documents.
 type snapBatch struct {
 	Cursor struct {
 		ID    int64      `bson:"id"`
@@ -184,7 +177,7 @@ func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
 		return nil, err
 	}
 	b := &snapBatch{}
-	if err := s.session.DB(form.DB).Run(s.one.in(command, !s.begun), b); err != nil {
+	if err := s.session.DB(form.DB).Run(s.one.In(command, !s.begun), b); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", form, s.ended(err))
 	}
 	s.begun = true
@@ -192,19 +185,19 @@ func (s *Snapshot) run(form Form, command bson.D) (*snapBatch, error) {
 }
 
 // endedCodes are MongoDB's codes of a snapshot that it no longer has. SnapshotTooOld, SnapshotUnavailable, NoSuchTransaction.
-var endedCodes = []int{239, 246, codeNoSuchTransaction}
+var endedCodes = []int{239, 246, servertxn.CodeNoSuchTransaction}
 
 // ended tells whether the server has ended the snapshot.
 func (s *Snapshot) ended(err error) error {
-	q, ok := err.(*mgo.QueryError)
-	if !ok || !slices.Contains(endedCodes, q.Code) {
+	var q *mgo.QueryError
+	if !errors.As(err, &q) || !slices.Contains(endedCodes, q.Code) {
 		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.opened).Round(time.Second)),
 		"Try again. If it takes more than a minute, raise the MongoDB's parameter transactionLifetimeLimitSeconds.")
 }
 
-// batchDocs is how many documents are asked for at a time. A reply has fewer if they are large.
+// batchDocs is the number of documents requested at a time. A reply has fewer if they are large.
 const batchDocs = 1000
 
 // Each calls f with each document of a collection that matches filter; nil matches all.
@@ -231,10 +224,10 @@ func (s *Snapshot) end() {
 	}
 	var err error
 	if !s.confirmed {
-		err = s.one.abort(s.session)
+		err = s.one.Abort(s.session)
 	}
 	if err == nil {
-		err = endSessions(s.session, []bson.D{s.one.doc()})
+		err = servertxn.End(s.session, s.one)
 	}
 	if err != nil {
 		logger.Debugf("cannot end a snapshot: %v", err)

@@ -134,7 +134,7 @@ func TestAnAbandonedSnapshot(t *testing.T) {
 	if err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
-	if err := store.Drop("db"); err != nil { // waits for transactions
+	if err := store.Drop(ctx, "db"); err != nil { // waits for transactions
 		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -13,27 +14,17 @@ import (
 	mgo "gopkg.in/mgo.v2"
 
 	"juju/state/entity"
-	"juju/state/mongo/adapter"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/servertxn"
 )
 
 // A Store is a connection to the controller's store.
 type Store struct {
-	options Options
-	session *mgo.Session                // all others are copies of it
-	barrier func(context.Context) error // see Barrier
-	sync    func(context.Context) error // see Sync
-	// server is set for the embedded store, remote and commits for a MongoDB.
-	server  *embedded.Server
-	remote  *adapter.Adapter
-	commits *groupCommit
-	outage  *outage       // nil for the embedded store
-	wait    time.Duration // how long a write to a MongoDB may wait for the majority
-	// transactions is set if the server has transactions.
-	transactions bool
-	// final is set if what is read can't be rolled back.
-	final  bool
-	steady func() error // see Guard
+	options      Options
+	session      *mgo.Session // all others are copies of it
+	backend      backend
+	transactions bool                        // the server has them; otherwise they are mgo/txn's
+	steady       func(context.Context) error // see Guard
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -86,8 +77,8 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
-	s := &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, sync: server.Barrier, server: server, final: true}
-	if s.transactions, err = s.hasTransactions(); err != nil {
+	s := &Store{options: o.withDefaults(), session: session, backend: embeddedBackend{server: server}}
+	if err := s.hasTransactions(context.Background()); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -106,7 +97,7 @@ func OpenMemory(o Options) (*Store, error) {
 func (s *Store) Barrier(ctx context.Context) error {
 	began := time.Now()
 	defer func() { s.options.Meter.Barrier(time.Since(began)) }()
-	if err := s.barrier(ctx); err != nil {
+	if err := s.backend.barrier(ctx); err != nil {
 		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
 	}
 	return nil
@@ -114,22 +105,22 @@ func (s *Store) Barrier(ctx context.Context) error {
 
 // Sync returns once everything written before the call is on disk, also by commands that did not wait for that themselves.
 func (s *Store) Sync(ctx context.Context) error {
-	if err := s.sync(ctx); err != nil {
+	if err := s.backend.sync(ctx); err != nil {
 		return fmt.Errorf("cannot ensure that the store is on disk: %w", err)
 	}
 	return nil
 }
 
-// Guard has each transaction that the server runs ask steady just before it is committed; if that fails, the transaction
-// changes nothing and fails with its error. It must be called before there are transactions to guard.
-func (s *Store) Guard(steady func() error) { s.steady = steady }
+// Guard makes each transaction of the server call steady just before its commit. If steady fails, the transaction changes
+// nothing and fails with that error. Guard must be called before the first transaction.
+func (s *Store) Guard(steady func(context.Context) error) { s.steady = steady }
 
-// mayCommit calls what Guard was given.
-func (s *Store) mayCommit() error {
+// mayCommit calls the function that was passed to Guard.
+func (s *Store) mayCommit(ctx context.Context) error {
 	if s.steady == nil {
 		return nil
 	}
-	return s.steady()
+	return s.steady(ctx)
 }
 
 // Session returns a connection for uses other than transactions: the files in the store. The caller closes it, and
@@ -138,14 +129,31 @@ func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
 // Told adds the kind entity.Unavailable and a user-facing text to an error that says only that the store's
 // reply was lost. Errors that report a damaged file or a full disk get their own kinds.
-func (s *Store) Told(err error) error { return s.outage.told(err, time.Now()) }
+func (s *Store) Told(err error) error { return s.backend.Wrap(err, time.Now()) }
 
 // AwaySince returns since when the store has not responded; zero if it does.
-func (s *Store) AwaySince() time.Time { return s.outage.began() }
+func (s *Store) AwaySince() time.Time { return s.backend.Since() }
+
+// again runs an idempotent function, on a MongoDB until it is not interrupted.
+func (s *Store) again(ctx context.Context, do func() error) error { return s.backend.Retry(ctx, do) }
+
+// hasTransactions sets whether the server has transactions.
+func (s *Store) hasTransactions(ctx context.Context) error {
+	err := s.again(ctx, func() (err error) {
+		session := s.session.Copy()
+		defer session.Close()
+		s.transactions, err = servertxn.Has(session, barrierDB, barrierC)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot tell whether the store has transactions: %w", err)
+	}
+	return nil
+}
 
 // Databases returns the names of all databases that are not empty, except a MongoDB's internal ones and the barrier's.
-func (s *Store) Databases() (names []string, err error) {
-	err = s.again(func() (err error) {
+func (s *Store) Databases(ctx context.Context) (names []string, err error) {
+	err = s.again(ctx, func() (err error) {
 		session := s.session.Copy()
 		defer session.Close()
 		names, err = session.DatabaseNames()
@@ -160,11 +168,11 @@ func (s *Store) Databases() (names []string, err error) {
 var hidden = []string{"admin", "config", "local", barrierDB}
 
 // DropBarrier removes the barrier's database from a MongoDB. It must be the last use of the store.
-func (s *Store) DropBarrier() error { return s.Drop(barrierDB) }
+func (s *Store) DropBarrier(ctx context.Context) error { return s.Drop(ctx, barrierDB) }
 
 // Drop removes a database; a missing one is not an error. No transactions may run on it any more.
-func (s *Store) Drop(name string) error {
-	err := s.again(func() error {
+func (s *Store) Drop(ctx context.Context, name string) error {
+	err := s.again(ctx, func() error {
 		session := s.session.Copy()
 		defer session.Close()
 		return session.DB(name).DropDatabase()
@@ -179,11 +187,14 @@ func (s *Store) Drop(name string) error {
 }
 
 // Embedded returns the embedded server, or nil for a MongoDB.
-func (s *Store) Embedded() *embedded.Server { return s.server }
+func (s *Store) Embedded() *embedded.Server {
+	b, _ := s.backend.(embeddedBackend)
+	return b.server
+}
 
 // Shareable reports whether other processes can use the store at the same time: it is a MongoDB with transactions of its
 // own.
-func (s *Store) Shareable() bool { return s.server == nil && s.transactions }
+func (s *Store) Shareable() bool { return s.Embedded() == nil && s.transactions }
 
 // LeavesTransactions reports whether an interrupted transaction must be resumed: the server has none of its own. What was
 // interrupted before it had is resumed when a database is opened.
@@ -191,17 +202,8 @@ func (s *Store) LeavesTransactions() bool { return !s.transactions }
 
 // Close closes all connections, and the embedded server.
 func (s *Store) Close() error {
-	if s.commits != nil {
-		s.commits.close()
-	}
 	s.session.Close()
-	if s.remote != nil {
-		s.remote.Close()
-	}
-	if s.server != nil {
-		return s.server.Close()
-	}
-	return nil
+	return s.backend.close()
 }
 
 // IsNotFound reports whether an error says that a read found nothing.
@@ -213,4 +215,14 @@ func notFound(err error, what string) error {
 		return entity.Errorf(entity.NotFound, "%s not found", what)
 	}
 	return fmt.Errorf("cannot read %s: %w", what, err)
+}
+
+// cannotOpen adds a hint to the error of a damaged store.
+func cannotOpen(err error, dir string) error {
+	if !errors.Is(err, embedded.ErrDamaged) {
+		return err
+	}
+	return entity.WithHint(entity.Errorf(entity.Damaged, "%w", err), "Restore it from a backup, and check its disk. "+
+		"If a .log is damaged, the store can be opened without the writes after the damage: "+
+		"jujud mongod --repair --dbpath %s", dir)
 }

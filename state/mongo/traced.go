@@ -9,7 +9,7 @@ import (
 	"juju/state/tracing"
 )
 
-// ended records that a change has ended so, after so many attempts.
+// ended records the outcome of a change, and its number of attempts, in its span.
 func (r *Runner) ended(span trace.Span, end Outcome, attempts int, err error) {
 	r.meter.Transaction(end, attempts)
 	if span.IsRecording() {
@@ -19,12 +19,12 @@ func (r *Runner) ended(span trace.Span, end Outcome, attempts int, err error) {
 	tracing.End(span, err)
 }
 
-// maxTraced is of how many transactions the spans are kept.
+// maxTraced is the number of transactions whose spans are kept.
 const maxTraced = 1024
 
-// traced has the spans of the latest transactions of a database that were made in a span, for those who follow its change
-// stream, where an event says of which transaction it is. Nothing of it is stored, so changes that another controller makes have no
-// spans here.
+// traced keeps the spans of the latest transactions of a database that were made in a span, for the followers of its
+// change stream, whose events name their transactions. The spans are kept in memory only, so changes made by another
+// controller have none here.
 type traced struct {
 	mu    sync.Mutex
 	spans map[transaction]trace.SpanContext
@@ -38,19 +38,18 @@ type transaction struct {
 	number  int64
 }
 
-// note records the span of the transaction that a slot is about to commit.
-func (t *traced) note(s *slot) {
-	if t == nil || !s.span.IsSampled() {
+// note records the span of a transaction that is about to be committed.
+func (t *traced) note(span trace.SpanContext, id transaction) {
+	if t == nil || !span.IsSampled() {
 		return
 	}
-	id := transaction{string(s.server.id), s.server.number}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.spans == nil {
 		t.spans = map[transaction]trace.SpanContext{}
 	}
 	delete(t.spans, t.order[t.next])
-	t.spans[id], t.order[t.next] = s.span, id
+	t.spans[id], t.order[t.next] = span, id
 	t.next = (t.next + 1) % maxTraced
 }
 

@@ -13,21 +13,20 @@ func TestSpansOfTransactionsAreBounded(t *testing.T) {
 		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: flags})
 	}
 	all := &traced{}
-	s := &slot{server: &serverSession{id: []byte("0123456789abcdef")}, span: span(0)}
-	all.note(s)
-	if all.of(s.server.id, 0).IsValid() {
+	session := "0123456789abcdef"
+	all.note(span(0), transaction{session, 0})
+	if all.of([]byte(session), 0).IsValid() {
 		t.Error("a span that is not recorded is kept")
 	}
-	s.span = span(trace.FlagsSampled)
-	for range maxTraced + 1 {
-		s.server.number++
-		all.note(s)
+	for i := range maxTraced + 1 {
+		all.note(span(trace.FlagsSampled), transaction{session, int64(i + 1)})
 	}
-	if len(all.spans) > maxTraced || all.of(s.server.id, 1).IsValid() || !all.of(s.server.id, 2).IsValid() || !all.of(s.server.id, maxTraced+1).IsValid() {
+	has := func(number int64) bool { return all.of([]byte(session), number).IsValid() }
+	if len(all.spans) > maxTraced || has(1) || !has(2) || !has(maxTraced+1) {
 		t.Errorf("%d spans are kept, or not the latest", len(all.spans))
 	}
 	if all.of([]byte("another session."), 2).IsValid() {
 		t.Error("another session's transaction has a span")
 	}
-	(*traced)(nil).note(s)
+	(*traced)(nil).note(span(trace.FlagsSampled), transaction{session, 1})
 }

@@ -2,8 +2,9 @@ package mongo
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"juju/state/mongo/outage"
 )
 
 // patience is the default of Options.Patience. Time spent in queues is not included: it depends on the number
@@ -15,9 +16,6 @@ const (
 	// minTries is the minimum number of attempts, however long they take. A stalled process or disk can spend
 	// all of the patience on one attempt.
 	minTries = 5
-
-	minPause = time.Millisecond
-	maxPause = 200 * time.Millisecond
 )
 
 // Tries limits the attempts at a change while others keep changing its facts. It uses the monotonic clock.
@@ -43,21 +41,7 @@ func (t *Tries) Next() bool {
 }
 
 // Pause waits before the next attempt, longer after more attempts. If the context ends, it returns the cause.
-func (t *Tries) Pause(ctx context.Context) error { return Sleep(ctx, pause(t.tries)) }
-
-func pause(attempt int) time.Duration {
-	limit := min(maxPause, minPause<<min(attempt+1, 10))
-	return minPause + rand.N(limit)
-}
+func (t *Tries) Pause(ctx context.Context) error { return outage.Pause(ctx, t.tries) }
 
 // Sleep waits for d. If ctx ends first, it returns the cause.
-func Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
+func Sleep(ctx context.Context, d time.Duration) error { return outage.Sleep(ctx, d) }

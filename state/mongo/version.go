@@ -1,9 +1,12 @@
 package mongo
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"juju/state/mongo/mgotxn"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -32,9 +35,9 @@ func (v Version) Assert() any {
 
 // Read reads a document, either the named fields or all of them, and its version. If the document doesn't exist, doc is
 // unchanged.
-func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
+func (d *Database) Read(ctx context.Context, collection string, id any, fields []string, doc any) (v Version, err error) {
 	var raw bson.Raw
-	err = d.Reading(collection, func(c *mgo.Collection) error {
+	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
 		q := c.FindId(id)
 		if len(fields) > 0 {
 			q = q.Select(projection(fields))
@@ -43,7 +46,7 @@ func (d *Database) Read(collection string, id any, fields []string, doc any) (v 
 		if v.There = err == nil; !IsNotFound(err) {
 			return err
 		}
-		err = c.Database.C(StashC).FindId(stashKey{collection, id}).One(&raw)
+		err = c.Database.C(StashC).FindId(mgotxn.StashKey{collection, id}).One(&raw)
 		if IsNotFound(err) {
 			raw, err = bson.Raw{}, nil
 		}
@@ -55,7 +58,7 @@ func (d *Database) Read(collection string, id any, fields []string, doc any) (v 
 	if raw.Data == nil {
 		return v, nil
 	}
-	var b bookkeeping
+	var b mgotxn.Bookkeeping
 	if err := raw.Unmarshal(&b); err != nil {
 		return v, fmt.Errorf("cannot read %s %v: %w", collection, id, err)
 	}
@@ -71,7 +74,7 @@ func (d *Database) Read(collection string, id any, fields []string, doc any) (v 
 }
 
 func projection(fields []string) bson.D {
-	d := slices.Clone(bookkept)
+	d := slices.Clone(mgotxn.BookkeepingFields)
 	for _, f := range fields {
 		d = append(d, bson.DocElem{Name: f, Value: 1})
 	}
@@ -79,11 +82,11 @@ func projection(fields []string) bson.D {
 }
 
 // Settled reports whether all transactions in these versions have ended or are lost.
-func (d *Database) Settled(versions []Version) (bool, error) {
+func (d *Database) Settled(ctx context.Context, versions []Version) (bool, error) {
 	var ids []bson.ObjectId
 	for _, v := range versions {
 		for _, token := range strings.Fields(v.Queue) {
-			if id, ok := tokenID(token); ok {
+			if id, ok := mgotxn.TokenID(token); ok {
 				ids = append(ids, id)
 			}
 		}
@@ -91,6 +94,6 @@ func (d *Database) Settled(versions []Version) (bool, error) {
 	if len(ids) == 0 {
 		return true, nil
 	}
-	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	n, err := d.Count(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", mgotxn.Unfinished}}}})
 	return n == 0, err
 }

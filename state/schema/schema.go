@@ -72,7 +72,7 @@ func (f Form) Rule() check.Rule {
 // process that opens the database continues. The error is entity.NotSupported if the database has the form of
 // a newer program, because this program would damage it.
 func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database, what string) error {
-	now, _, err := read(db)
+	now, _, err := read(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database,
 		return TooNew(what, now.Version, f.Version())
 	}
 	if now.Made != f.Schema.Sum() {
-		if err := store.Make(db.Name(), f.Schema); err != nil {
+		if err := store.Make(ctx, db.Name(), f.Schema); err != nil {
 			return err
 		}
 		if err := record(ctx, db, now.Version, f.Schema.Sum()); err != nil {
@@ -121,14 +121,14 @@ func TooNew(what string, has, known int) error {
 }
 
 // IsBehind reports whether Reach would run steps on a database.
-func (f Form) IsBehind(db *mongo.Database) (bool, error) {
-	now, _, err := read(db)
+func (f Form) IsBehind(ctx context.Context, db *mongo.Database) (bool, error) {
+	now, _, err := read(ctx, db)
 	return now.Version < f.Version(), err
 }
 
 // read returns the form of a database; there is false if the database does not record one.
-func read(db *mongo.Database) (now doc, there bool, err error) {
-	err = db.Get(Collection, Collection, &now, "schema")
+func read(ctx context.Context, db *mongo.Database) (now doc, there bool, err error) {
+	err = db.Get(ctx, Collection, Collection, &now, "schema")
 	if errors.Is(err, entity.NotFound) {
 		return doc{Version: 1}, false, nil
 	}
@@ -138,7 +138,7 @@ func read(db *mongo.Database) (now doc, there bool, err error) {
 // record records that a database has reached a version, if it hasn't already.
 func record(ctx context.Context, db *mongo.Database, to int, made string) error {
 	return db.Change(ctx, func(o *mongo.Ops) error {
-		now, there, err := read(db)
+		now, there, err := read(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func record(ctx context.Context, db *mongo.Database, to int, made string) error 
 func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database) error {
 	return func(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 		var docs []bson.M
-		if err := db.All(from, nil, &docs); err != nil {
+		if err := db.All(ctx, from, nil, &docs); err != nil {
 			return err
 		}
 		for _, doc := range docs {
@@ -168,7 +168,7 @@ func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database
 				delete(doc, field)
 			}
 			err := db.Change(ctx, func(o *mongo.Ops) error {
-				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
+				if n, err := db.Count(ctx, from, bson.D{{"_id", id}}); err != nil {
 					return err
 				} else if n == 0 {
 					return mongo.ErrNothing // another controller has moved it

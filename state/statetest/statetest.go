@@ -93,7 +93,7 @@ func Damage(t testing.TB, c *controller.Controller, model *state.State, service 
 // DamageController damages a controller's own records: it adds a grant for a model that does not exist.
 func DamageController(t testing.TB, c *controller.Controller, model string) {
 	t.Helper()
-	err := ControllerDB(t, StoreOf(c)).With("modelusers", func(c *mgo.Collection) error {
+	err := ControllerDB(t, StoreOf(c)).With(t.Context(), "modelusers", func(c *mgo.Collection) error {
 		return c.Insert(bson.D{{"_id", model + "#admin"}, {"model", model}, {"user", "admin"}, {"access", "read"}})
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func damage(t testing.TB, c *controller.Controller, model *state.State, collecti
 	t.Helper()
 	db := StoreOf(c).Open(model.UUID())
 	defer db.Close(errors.New("the damage is done"))
-	if err := db.With(collection, f); err != nil {
+	if err := db.With(t.Context(), collection, f); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -52,7 +52,7 @@ func (s *server) controllerOn(t *testing.T) (check func()) {
 			want = append(want, m.UUID)
 		}
 		slices.Sort(want)
-		got, err := store.Databases()
+		got, err := store.Databases(t.Context())
 		statetest.OK(t, err)
 		if slices.Sort(got); len(models) != 2 || !slices.Equal(got, want) {
 			t.Errorf("the databases are %q, want %q", got, want)
@@ -65,7 +65,7 @@ func (s *server) controllerOn(t *testing.T) (check func()) {
 func TestTestsShareAMongoDB(t *testing.T) {
 	s := newServer(t)
 	t.Cleanup(func() { s.root.Close() })
-	statetest.OK(t, s.root.Make("theirs", mongo.Schema{LogSize: 1 << 20}))
+	statetest.OK(t, s.root.Make(t.Context(), "theirs", mongo.Schema{LogSize: 1 << 20}))
 	before := s.databases(t)
 	t.Run("tests", func(t *testing.T) {
 		check := s.controllerOn(t)

@@ -28,7 +28,7 @@ func aLog(t *testing.T) *mongo.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Make("m", mongo.Schema{LogSize: 1 << 20}); err != nil {
+	if err := store.Make(t.Context(), "m", mongo.Schema{LogSize: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	db := store.Open("m")
@@ -43,7 +43,7 @@ func aLog(t *testing.T) *mongo.Database {
 
 // write adds an entry that reports a change to a document.
 func write(t *testing.T, db *mongo.Database, collection, id string) {
-	err := db.With(mongo.LogC, func(c *mgo.Collection) error {
+	err := db.With(t.Context(), mongo.LogC, func(c *mgo.Collection) error {
 		return c.Insert(bson.D{{"_id", bson.NewObjectId()},
 			{collection, bson.D{{"d", []string{id}}, {"r", []int{2}}}}})
 	})
@@ -129,7 +129,7 @@ func openCursors(t *testing.T, db *mongo.Database) int64 {
 			} `bson:"cursor"`
 		} `bson:"metrics"`
 	}
-	err := db.With(mongo.LogC, func(c *mgo.Collection) error { return c.Database.Run("serverStatus", &status) })
+	err := db.With(t.Context(), mongo.LogC, func(c *mgo.Collection) error { return c.Database.Run("serverStatus", &status) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {
 func TestAReplacedCollection(t *testing.T) {
 	db := aLog(t)
 	sub := follow(t, db, func(context.Context) error { return nil })
-	err := db.With("d", func(c *mgo.Collection) error {
+	err := db.With(t.Context(), "d", func(c *mgo.Collection) error {
 		return c.Pipe([]bson.M{{"$out": "c"}}).All(&[]bson.D{})
 	})
 	if err != nil {

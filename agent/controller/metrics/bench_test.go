@@ -29,7 +29,7 @@ func BenchmarkScrape(b *testing.B) {
 			agents := presence.New(time.Now)
 			m := New("1", "", func(ctx context.Context) (Reading, error) {
 				r, _ := full(ctx)
-				backlog, err := state.Backlog(st)
+				backlog, err := state.Backlog(ctx, st)
 				r.Models = []Model{{Name: "default", Backlog: backlog, Present: agents.Counts()[st.UUID()].Present}}
 				return r, err
 			})
@@ -64,7 +64,7 @@ func BenchmarkMeter(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { store.Close() })
-		if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		if err := store.Make(b.Context(), "db", mongo.Schema{LogSize: 1 << 20}); err != nil {
 			b.Fatal(err)
 		}
 		db := store.Open("db")

@@ -12,8 +12,8 @@ func ExecCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec --unit UNIT|--application SERVICE|--machine MACHINE|--all COMMAND",
 		Short: "Run a command on units or machines",
-		Long: `Run a shell command on units or machines, as juju run of Juju 2 does, and print results as
-Juju 3 does: the output of a single command, and with --format yaml or json, or with
+		Long: `Run a shell command on units or machines, like juju run in Juju 2, and print the results
+as Juju 3 does: the output of a single command, and with --format yaml or json, or with
 several targets, a map of the results by unit or machine. The exit code is 1 if a command
 failed.
 

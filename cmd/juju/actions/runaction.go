@@ -34,7 +34,7 @@ actions too. The command prints the id of each task and returns. With --wait it 
 until all tasks have finished, or up to TIME with --wait=TIME, prints their results, and
 exits with 1 if an action failed.
 
-In Juju 3 this command is called run, and waits: juju run UNIT... ACTION does so, too.`,
+In Juju 3 this command is called run, and waits; juju run UNIT... ACTION works here too.`,
 		Example: `  juju run-action store/0 backup
   juju run-action store/0 store/1 backup level=9 target.dir=/srv --wait
   juju run-action store/leader backup --params backup.yaml --wait=10m`,

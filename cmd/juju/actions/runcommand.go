@@ -35,16 +35,16 @@ where juju ssh starts, while no hook runs on that machine. --all targets all mac
 
 With a single target, juju run prints the command's output and exits with its exit code.
 With several targets, or with another format, it prints the results as a list and exits
-with 1 if a command failed. A command that runs longer than --timeout is killed, and one
-that does not start within --timeout, and at least 10s, is not waited for.
+with 1 if a command failed. A command that runs longer than --timeout is killed, and juju
+does not wait for one that does not start within --timeout (at least 10s).
 
 Options for juju come before the command. An option of juju after the start of the command
 is rejected, as it is ambiguous. Everything after -- belongs to the command.
 
-This is the command of Juju 2. Without a target, juju run is that of Juju 3, which runs an
-action of the charm: juju run UNIT... ACTION [KEY=VALUE...]. It takes what juju run-action
-takes, waits up to --wait for the results, and prints them by unit. Juju 3 runs commands
-with juju exec.`,
+This is the command of Juju 2. Without a target, juju run is the command of Juju 3, which
+runs an action of the charm: juju run UNIT... ACTION [KEY=VALUE...]. It takes the
+arguments of juju run-action, waits up to --wait for the results, and prints them by unit.
+In Juju 3, juju exec runs commands.`,
 		Example: `  juju run --unit web/0 'relation-ids store'
   juju run --application web --timeout 1m 'config-get title'
   juju run --unit web/leader is-leader
@@ -97,7 +97,7 @@ func (r *runOnUnits) targetFlags(f *pflag.FlagSet) {
 	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions in this group")
 	f.BoolVar(&r.background, "background", false, "print task ids and return without waiting")
-	f.Bool("utc", false, "show times in UTC, as the command always does")
+	f.Bool("utc", false, "accepted for compatibility: times are in UTC anyway")
 }
 
 type runOnUnits struct {

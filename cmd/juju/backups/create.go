@@ -24,14 +24,15 @@ func CreateCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create-backup FILE",
 		Short: "Back up a controller",
-		Long: `Write everything that a controller stores to a new file: its models, users, charms,
-resources, keys and passwords, as they are at one moment. Work goes on meanwhile. What
-machines and storage hold is not in it: back up the data of services yourself.
+		Long: `Back up everything that a controller stores to a new file: its models, users, charms,
+resources, keys and passwords, as of a single moment. The controller keeps working during
+the backup. Data on machines and in storage is not included: back up the data of services
+yourself.
 
-Whoever can read a backup can take over the controller, so it is encrypted with a
-passphrase, unless you give --plain. It can't be restored without the passphrase. This
-requires a superuser of the controller, and a store with transactions: the embedded one,
-or a MongoDB from version 4.0, in a replica set.`,
+Anyone who can read a backup can take over the controller, so it is encrypted with a
+passphrase unless you give --plain. It can't be restored without the passphrase. The
+command requires a superuser of the controller and a store with transactions: the embedded
+store, or a replica set of MongoDB 4.0 or later.`,
 		Example: `  juju create-backup prod.backup
   juju create-backup --passphrase-file secret /backups/$(date +%F).backup`,
 		Annotations: cli.SeeAlso("verify-backup", "restore-backup"),
@@ -45,7 +46,7 @@ or a MongoDB from version 4.0, in a replica set.`,
 			return c.run(cmd.Context(), append(args, c.filename)[0])
 		},
 	}
-	cmd.Flags().StringVar(&c.filename, "filename", "", "the `FILE`, instead of the argument")
+	cmd.Flags().StringVar(&c.filename, "filename", "", "the `FILE` to write, instead of the argument")
 	cmd.Flags().BoolVar(&c.readable, "plain", false, "do not encrypt the backup")
 	c.flag(cmd)
 	s.ControllerFlag(cmd)

@@ -21,23 +21,25 @@ func RestoreCommand(s *cli.Session) *cobra.Command {
 	r := &restore{passphrase: passphrase{Session: s}}
 	cmd := &cobra.Command{
 		Use:   "restore-backup FILE",
-		Short: "Create a lost controller again from a backup",
-		Long: `Create a controller again from a backup that juju create-backup has written, after its
-database was lost or damaged. The controller must no longer be there; its container on lxd
-must be deleted or stopped. It comes up with the name, keys and, if it can, the addresses
-that it had, so agents and clients return to it by themselves. If its container can't have
-its address, LXD tells the agents the new one, and this command those on hosts that were
-added over SSH, with your keys. The whole backup is read and checked first.
+		Short: "Restore a lost controller from a backup",
+		Long: `Restore a controller from a backup made by juju create-backup, after its database was lost
+or damaged. The old controller must be gone; on lxd, its container must be deleted or
+stopped. The restored controller has the old name and keys and, if possible, the old
+addresses, so agents and clients reconnect by themselves. If its container can't get the
+old address, LXD tells the agents in containers the new one, and this command tells those
+on hosts that were added over SSH, with your keys. The whole backup is read and checked
+first.
 
-Its store is the embedded one, whichever it was, or with --mongo-url an empty MongoDB, a
-replica set of 4.0 or later. Of several controllers one is restored: the others must be
-down, and don't come back. To add others: juju enable-ha
+The controller is restored to the embedded store, whatever it used before, or with
+--mongo-url to an empty MongoDB, a replica set of version 4.0 or later. If there were
+several controllers, only one is restored: the others must be down, and can't be used
+again. To add new ones, use juju enable-ha.
 
-What has changed since the backup is lost. Machines that were added since run on, although
-the controller doesn't know them: juju check lists them, and the model's setting
+Changes made after the backup are lost. Machines added after it keep running, although the
+controller doesn't know them: juju check lists them, and the model setting
 provisioner-harvest-mode is changed so that they are kept.
 
-If this client has no login of the controller, the user admin gets a new password.`,
+If this client has no login for the controller, the user admin gets a new password.`,
 		Example: `  juju restore-backup prod.backup
   juju restore-backup prod.backup --mongo-url @mongodb.url`,
 		Annotations: cli.SeeAlso("create-backup", "verify-backup", "check"),
@@ -46,9 +48,9 @@ If this client has no login of the controller, the user admin gets a new passwor
 	}
 	r.flag(cmd)
 	cmd.Flags().StringVar(&r.mongoURL, "mongo-url", "",
-		"the URL of an empty MongoDB for what the controller stores, or @FILE to read it from")
+		"the URL of an empty MongoDB for the controller's data, or @FILE to read the URL from")
 	cmd.Flags().StringVar(&r.cloudConfig, "cloud-config", "",
-		"a YAML `FILE` that describes the cloud, for lxd, if it is not reached as before")
+		"a YAML `FILE` that describes the cloud, for lxd, if it is no longer reached as before")
 	cmd.Flags().StringVar(&r.constraints, "bootstrap-constraints", "",
 		"constraints of the controller's machine, for lxd (see juju help set-constraints)")
 	return cmd

@@ -16,8 +16,8 @@ func VerifyCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify-backup FILE",
 		Short: "Check a backup of a controller",
-		Long: `Read a backup that juju create-backup has written, and check that it is complete and
-unchanged, and has what a restore needs. This needs no controller.`,
+		Long: `Check that a backup made by juju create-backup is complete and unchanged, and contains all
+that juju restore-backup needs. This works without a controller.`,
 		Example:     `  juju verify-backup prod.backup`,
 		Annotations: cli.SeeAlso("create-backup", "restore-backup"),
 		Args:        oneFile,

@@ -24,8 +24,9 @@ only with --annotations.
 BUNDLE and the flags are the same as for deploy. A machine of the bundle is matched with
 the one that its units are on, or else with the model's machine of the same number.
 
-This is Juju's command: its exit code is 0 whether there are differences or not. juju diff
-takes the bundle for the whole model, and shows what juju apply would change.`,
+This is Juju's command: its exit code is 0 whether or not there are differences. juju diff
+treats the bundle as a description of the whole model, and shows what juju apply would
+change.`,
 		Example: `  juju diff-bundle ./shop/bundle.yaml
   juju diff-bundle ./shop --overlay ./production.yaml --annotations
   juju diff-bundle ./shop --map-machines 3=7`,
@@ -45,18 +46,18 @@ func DiffCommand(s *cli.Session) *cobra.Command {
 	d := &diffBundle{Session: s, annotations: true, declared: true}
 	cmd := &cobra.Command{
 		Use:   "diff FILE",
-		Short: "Compare what a file declares with a model",
-		Long: `Show what juju apply would change for the model to be as FILE declares: what it would add,
-which values it would change from what to what, and what the model has and FILE has not,
-which it would remove with --prune. FILE and the flags are the same as for apply.
+		Short: "Compare a file with a model",
+		Long: `Show what juju apply would change to make the model match FILE: what it would add, the old
+and new values of what it would change, and what FILE lacks, which it would remove with
+--prune. FILE and the flags are the same as for apply.
 
 The exit code is 0 if nothing differs, 1 if something does, and 2 after an error.
 
 With --format yaml or json, the differences have the form of juju diff-bundle. That is
 Juju's command for what deploy would change: it compares annotations only if asked to,
-counts what is being destroyed and relations with offers of this model, and takes a number
-of units that is not set for 0. Here, "new 3" is the machine 3 of FILE, which the
-model lacks.`,
+includes what is being destroyed and relations with offers of this model, and treats an
+unspecified number of units as 0. In the output of juju diff, "new 3" is machine 3 of
+FILE, which the model lacks.`,
 		Example: `  juju diff model.yaml
   juju diff model.yaml --overlay production.yaml --format json
   juju diff - <model.yaml`,

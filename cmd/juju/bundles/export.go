@@ -19,8 +19,8 @@ func ExportCommand(s *cli.Session) *cobra.Command {
 		Short: "Export a model as a bundle",
 		Long: `Export the model's services, with their settings, constraints, annotations, placements and
 offers, its relations, and the offers of other models that it uses (saas), as a bundle
-that deploy accepts. What Juju reads only in overlays, such as offers, is in an overlay of
-the same file. Dying entities and machines without units are omitted.
+that deploy accepts. Parts that Juju reads only from overlays, such as offers, are in an
+overlay in the same file. Dying entities and machines without units are omitted.
 
 The bundle refers to charms by their URLs in the model. To deploy it to another model, use
 a local repository with these charms: juju deploy --repository.`,

@@ -37,7 +37,7 @@ func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: an overlay file; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
 		"with a bundle: which of its machines exist in the model, as existing,A=B,…")
-	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: let it include and upload files that are not below its folder")
+	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: allow it to include and upload files from outside its folder")
 }
 
 // maxBundle is the maximum size of a bundle's file or archive.

@@ -48,20 +48,20 @@ bind does; with it, the charm may be unchanged.
 
 With --batch N, N units at a time are upgraded, the leader last, and the next ones once
 these are healthy: the agent is idle, no hook has failed, and the workload is active, or
-unknown if the charm sets no status, or has the status that it had before. If they are
-not healthy within --health-timeout, or a unit upgraded earlier is in error or lost then,
-the upgrade stops, and the status of the service says why. The other units keep the old
-charm and its hooks, also when their agents restart. The controller does all this; the
-command returns at once. New units, the service's options and those set with --config
-are the new charm's at once; storage that only one of the two charms has can't be added.
+unknown if the charm sets no status, or has the status that it had before. If they are not
+healthy within --health-timeout, or a unit upgraded earlier is in error or lost then, the
+upgrade stops, and the status of the service says why. The other units keep the old charm
+and its hooks, even if their agents restart. The controller does all this; the command
+returns at once. New units and the service's options, also those set with --config, are
+the new charm's at once; storage that only one of the two charms has can't be added.
 
 --resume continues an upgrade that has stopped, once you have dealt with the cause; with
---batch and --health-timeout it changes the pace. --revert goes back to the former charm,
-in batches too: units in error get it at once, and run the failed hook again; peer
-relations that only the new charm has are removed. The settings changed with --config are
-as before, except those that were changed since. Another upgrade is
-refused until the upgrade has ended or stopped; one without --batch then upgrades all
-units at once, one with --batch can still be reverted to the charm before both.`,
+--batch and --health-timeout it changes the pace. --revert goes back to the old charm, in
+batches too: units in error get it at once, and run the failed hook again; peer relations
+that only the new charm has are removed. Settings changed with --config get their old
+values, except those changed since. Another upgrade is refused until the upgrade has ended
+or stopped; one without --batch then upgrades all units at once, one with --batch can
+still be reverted to the charm before both.`,
 		Example: `  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0

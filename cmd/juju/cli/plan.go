@@ -26,7 +26,7 @@ type planFlags struct {
 func (s *Session) PlanFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	if f.Lookup("dry-run") == nil {
-		f.BoolVar(&s.plan.dryRun, "dry-run", false, "only print what the command would lead to")
+		f.BoolVar(&s.plan.dryRun, "dry-run", false, "print what the command would do, and change nothing")
 	}
 	f.StringVar(&s.plan.ifUnchanged, "if-unchanged", "", "fail if the model has changed since the plan with this `TOKEN`")
 	if f.Lookup("format") == nil {

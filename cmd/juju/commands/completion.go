@@ -19,11 +19,10 @@ const completionTime = 2 * time.Second
 func completionCommand(s *cli.Session, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
-		Short: "Print a script that makes your shell complete commands",
-		Long: `Print a script that makes your shell complete commands, flags, and the names of what there
-is: services, units, machines, actions, tasks, storage, spaces, offers, users, settings
-and others, where a command takes them. Names come from the controller, if it answers
-within two seconds.
+		Short: "Print a script that completes commands in your shell",
+		Long: `Print a script that makes your shell complete commands, flags, and the names of services,
+units, machines, actions, tasks, storage, spaces, offers, users, settings and more. The
+names come from the controller, if it responds within two seconds.
 
 In bash, add this to ~/.bashrc, with the package bash-completion installed:
   source <(juju completion bash)

@@ -18,10 +18,10 @@ func documentationCommand(s *cli.Session, root *cobra.Command) *cobra.Command {
 	man := ""
 	cmd := &cobra.Command{
 		Use:   "documentation",
-		Short: "Write the help of every command as one page, or as manual pages",
+		Short: "Write the help of all commands as one page or as manual pages",
 		Long: `Write the help of every command as one page in Markdown. With --man, write a manual page
 for each command into a directory, which is created if it does not exist. man finds them
-in the directory man1 of one that $MANPATH names, or of ~/.local/share/man.`,
+in the subdirectory man1 of ~/.local/share/man, or of a directory in $MANPATH.`,
 		Example: `  juju documentation
   juju documentation -o juju.md
   juju documentation --man ~/.local/share/man/man1`,

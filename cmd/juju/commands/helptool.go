@@ -17,8 +17,8 @@ func helpToolCommand(s *cli.Session) *cobra.Command {
 		Use:     "help-tool [TOOL]",
 		Aliases: []string{"hook-tool", "hook-tools"},
 		Short:   "Show the help of a hook tool, or list all hook tools",
-		Long: `Show what a hook tool does, its flags and examples; or list all hook tools. They are for
-charms' hooks, and do not work elsewhere.`,
+		Long: `Show what a hook tool does, its flags and examples; or list all hook tools. They work only
+in charms' hooks.`,
 		Example: `  juju help-tool
   juju help-tool relation-get`,
 		Annotations: cli.SeeAlso("deploy", "debug-log"),

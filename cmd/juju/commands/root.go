@@ -214,9 +214,9 @@ func hintUsage(cmd *cobra.Command) {
 func helpCommand(s *cli.Session, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
-		Short: "Show the help of a command or about a topic, or list all commands",
+		Short: "Show the help of a command or topic, or list all commands",
 		Long: `Show what a command does, its flags and examples; or list all commands. juju help topics
-lists what else there is help about.`,
+lists the topics.`,
 		Example: `  juju help
   juju help deploy
   juju help placement`,

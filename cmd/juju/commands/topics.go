@@ -36,12 +36,12 @@ var topics = []topic{
   relations:
   - [web, store]
 
-To add what is missing: juju deploy FILE. To make the model like the file: juju diff FILE
-shows what differs, and juju apply FILE changes it. juju export-bundle writes a bundle of
-the model.
+juju deploy FILE adds what is missing from the model. juju diff FILE shows the
+differences, and juju apply FILE makes the model match the file. juju export-bundle writes
+a bundle that describes the model.
 `)},
 	{"commands", "all commands, with their other names", func(_ *cli.Session, root *cobra.Command) string { return listCommands(root) }},
-	{"constraints", "what a machine must have at least", fixedText(`Constraints say what machines must have for the units on them, as KEY=VALUE:
+	{"constraints", "what a machine must have at least", fixedText(`Constraints say what machines must have to run units, as KEY=VALUE:
 
   arch=ARCH           amd64, arm64 and others
   cores=N             processor cores
@@ -53,9 +53,9 @@ the model.
   spaces=SPACE,^SPACE networks that a machine is on, and isn't
   instance-type=TYPE  a type of the cloud's
 
-deploy and add-machine take them as --constraints "mem=2G cores=2". juju set-constraints is
-for a service's new units, and juju set-model-constraints for all new machines of a model;
-those of a service override those of the model. Machines that exist stay as they are.
+deploy and add-machine take them as --constraints "mem=2G cores=2". juju set-constraints
+sets those of a service's new units, and juju set-model-constraints those of all new
+machines of a model; a service's override the model's. Existing machines do not change.
 `)},
 	{"environment", "the environment variables of juju", fixedText(`These variables change what commands do:
 

@@ -18,9 +18,9 @@ func versionCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Print the version of the Juju whose commands this program has, which scripts check. On a
-terminal, and with --all, also print the program's own version, the release, and the git
-commit that it was built from. status --format yaml shows those of a controller.`,
+		Long: `Print the version of Juju with which this program is compatible; scripts check it. On a
+terminal, and with --all, also print the program's release and the git commit that it was
+built from. status --format yaml shows those of a controller.`,
 		Example: `  juju version
   juju version --all`,
 		Annotations: cli.SeeAlso("status"),

@@ -27,7 +27,7 @@ const cloudExample = `clouds:
 
 // clientFlag adds --client to a command that changes only the client's data.
 func clientFlag(cmd *cobra.Command) {
-	cmd.Flags().Bool("client", false, "change only this client's data, as the command always does")
+	cmd.Flags().Bool("client", false, "accepted for compatibility: only this client's data is changed anyway")
 }
 
 // fileFlag adds --file to a command.
@@ -40,8 +40,8 @@ func AddCloudCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-cloud [NAME] [FILE]",
 		Short: "Define a cloud",
-		Long: `Define a cloud in this client's data. Without a file, the command asks for what it needs
-if it runs on a terminal. The file is YAML, as Juju has it:
+		Long: `Define a cloud for this client. Without FILE, on a terminal, the command prompts for the
+details. FILE is YAML in Juju's format:
 
   clouds:
       NAME:
@@ -52,13 +52,13 @@ if it runs on a terminal. The file is YAML, as Juju has it:
               there: {endpoint: https://OTHER:8443}
           config: {project: juju, pool: fast}
 
-The types are lxd and local. The endpoint of an LXD is https://HOST:PORT, as containers on
-it reach it too, or the path of a socket; without one, it is the LXD of this host. Regions
-are LXDs of their own; the first is the default. config can have project, profiles,
-network, pool and image-server, which juju help bootstrap explains.
+The type is lxd or local. The endpoint of an LXD is https://HOST:PORT, which its
+containers must be able to reach too, or the path of a socket; the default is the LXD on
+this host. Each region is a separate LXD; the first one is the default. config can set
+project, profiles, network, pool and image-server: see juju help bootstrap.
 
-An LXD that is reached by https needs a credential: juju help add-credential. A controller
-keeps the definition that it was bootstrapped with.`,
+An LXD reached over https needs a credential: see juju help add-credential. A controller
+keeps the definition with which it was bootstrapped.`,
 		Example: `  juju add-cloud
   juju add-cloud rack rack.yaml
   juju add-cloud rack -f rack.yaml --client`,
@@ -90,8 +90,8 @@ func UpdateCloudCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update-cloud NAME",
 		Short: "Replace the definition of a cloud",
-		Long: `Replace the definition of a cloud in this client's data. juju help add-cloud shows the
-file. Controllers that were bootstrapped on the cloud keep the earlier definition.`,
+		Long: `Replace this client's definition of a cloud. juju help add-cloud describes the file.
+Controllers that were bootstrapped on the cloud keep the earlier definition.`,
 		Example:     `  juju update-cloud rack -f rack.yaml`,
 		Annotations: cli.SeeAlso("add-cloud", "remove-cloud", "show-cloud"),
 		Args:        cli.AtMost(2),
@@ -182,8 +182,8 @@ func RemoveCloudCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-cloud NAME",
 		Short: "Remove the definition of a cloud",
-		Long: `Remove the definition of a cloud from this client's data. Its credentials stay, and so do
-controllers that were bootstrapped there.`,
+		Long: `Remove the definition of a cloud from this client. Its credentials are kept, and
+controllers that were bootstrapped there are not affected.`,
 		Example:     `  juju remove-cloud rack`,
 		Annotations: cli.SeeAlso("add-cloud", "remove-credential"),
 		Args:        cli.AtMost(1),

@@ -30,15 +30,15 @@ func AddCredentialCommand(s *cli.Session) *cobra.Command {
 	file, client := "", false
 	cmd := &cobra.Command{
 		Use:   "add-credential [CLOUD]",
-		Short: "Add credentials of a cloud",
-		Long: `Add credentials of a cloud to this client's data; or with --controller, give them to a
-controller on that cloud, whose models can use them from then on. A controller gets what
-the file has or, without one, all that this client has and it has not; with --client this
-client keeps what the file has, too. Only a superuser can give a controller credentials,
-and the cloud must accept them.
+		Short: "Add credentials for a cloud",
+		Long: `Add credentials for a cloud to this client or, with --controller, to a controller on that
+cloud, whose models can then use them. A controller gets the credentials in FILE or,
+without FILE, those of this client that it lacks; with --client, those in FILE are added
+to this client too. Only superusers can add credentials to a controller, and the cloud
+must accept them.
 
-Without a file, the command asks for one credential if it runs on a terminal. The file is
-YAML, as Juju has it:
+Without FILE, on a terminal, the command prompts for one credential. FILE is YAML in
+Juju's format:
 
   credentials:
       CLOUD:
@@ -49,13 +49,13 @@ YAML, as Juju has it:
               client-key: ~/.config/lxc/client.key
               server-cert: server.crt
 
-The certificates and the key are in PEM, or paths of files with them, which are copied.
-LXD must trust the client's certificate; on its host: lxc config trust add client.crt. A
-controller accepts no other server than the one with server-cert, which is server.crt
-on the LXD's host; without it, the server needs a certificate of an authority that the
-controller's host trusts.
+The certificates and the key are PEM text or paths of PEM files, whose contents are
+copied. LXD must trust the client's certificate: on its host, run "lxc config trust add
+client.crt". A controller connects only to the server whose certificate is server-cert,
+which is server.crt on LXD's host; without server-cert, the server's certificate must be
+signed by an authority that the controller's host trusts.
 
-Only you can read the file in which they are kept, credentials.yaml in $JUJU_DATA.`,
+The credentials are stored in $JUJU_DATA/credentials.yaml, which only you can read.`,
 		Example: `  juju add-credential rack
   juju add-credential rack -f ops.yaml
   juju add-credential rack -f ops.yaml -c prod`,
@@ -79,7 +79,7 @@ Only you can read the file in which they are kept, credentials.yaml in $JUJU_DAT
 		},
 	}
 	fileFlag(cmd, &file, "the credentials")
-	cmd.Flags().BoolVar(&client, "client", false, "with --controller: change this client's data, too")
+	cmd.Flags().BoolVar(&client, "client", false, "with --controller: also change this client's data")
 	s.ControllerFlag(cmd)
 	return cmd
 }
@@ -231,13 +231,12 @@ func updateCredentials(ctx context.Context, s *cli.Session, cloud string, change
 func AutoloadCredentialsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "autoload-credentials [CLOUD]",
-		Short: "Add the credentials that other programs have",
-		Long: `Add to this client's data, for each cloud that you have defined, or one, the credentials
-that other programs of yours have. For an LXD it is the client certificate of lxc, if lxc
-knows the endpoint as a remote (juju names the credential after it), with the certificate
-of the server that lxc trusts. lxc's configuration is in $LXD_CONF, or else in
-~/snap/lxd/common/config or ~/.config/lxc. What was added earlier under the same name is
-replaced.`,
+		Short: "Add credentials that other programs use",
+		Long: `Add credentials that your other programs use to this client, for CLOUD or for each cloud
+that you have defined. For an LXD whose endpoint is a remote of lxc, this is lxc's client
+certificate, with the server certificate that lxc trusts; the credential gets the remote's
+name. lxc's configuration is in $LXD_CONF, or else in ~/snap/lxd/common/config or
+~/.config/lxc. An existing credential of the same name is replaced.`,
 		Example: `  juju autoload-credentials
   juju autoload-credentials rack`,
 		Annotations: cli.SeeAlso("credentials", "add-credential"),

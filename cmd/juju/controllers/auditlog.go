@@ -23,8 +23,8 @@ func AuditLogCommand(s *cli.Session) *cobra.Command {
 		Short: "Show who changed what",
 		Long: `Show what users changed through a controller's API, oldest first: who, from where, when,
 which method with which arguments, and whether it succeeded. Calls that were refused or
-failed are listed too; calls that only read are not. A batch whose parts failed has their
-errors. Passwords, keys and secret settings are left out of the arguments.
+failed are listed too; calls that only read are not. A batch shows the errors of the parts
+that failed. Passwords, keys and secret settings are left out of the arguments.
 
 All controllers that share a store keep one log, of limited size. Only superusers see it.
 --since and --until take a date, a time, or how long ago: 2026-11-26, 2026-11-26T10:00:00Z

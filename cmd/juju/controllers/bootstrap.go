@@ -56,8 +56,8 @@ cloud; or describe it in a YAML file given by --cloud-config. Its keys are:
 
 LXD needs an image with cloud-init for each series, under the alias juju/SERIES or on the
 image server. Clients must be able to reach the containers' addresses. A host with more
-than a dozen containers needs more instances of inotify than the usual 128, or services in
-some do not start: sysctl fs.inotify.max_user_instances=1024
+than a dozen containers needs more inotify instances than the usual 128, or services in
+some containers do not start: sysctl fs.inotify.max_user_instances=1024
 
 The controller stores its data in an embedded database or, with --mongo-url, in MongoDB
 3.6 or newer: a single server or a replica set that only this controller uses. Its user
@@ -66,10 +66,10 @@ mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true. To keep the password
 the process list, pass the URL as --mongo-url @FILE or in the environment variable
 JUJU_MONGO_URL. The controller keeps it in a file that only you can read.
 
-With --config open-telemetry-enabled=true and open-telemetry-endpoint=HOST:4318 the
-controller and its agents send traces there, to a collector of OpenTelemetry that takes
-OTLP over HTTP: with TLS, unless open-telemetry-insecure=true. Of the traces that no
-command begins, they record the part open-telemetry-sample-ratio (default: 0.1).
+With --config open-telemetry-enabled=true and open-telemetry-endpoint=HOST:4318, the
+controller and its agents send traces to an OpenTelemetry collector there, as OTLP over
+HTTP, with TLS unless open-telemetry-insecure=true. open-telemetry-sample-ratio (default:
+0.1) is the fraction of traces that they record among those that no command begins.
 
 The controller's name is NAME, by default the name of its cloud. If bootstrap fails, it
 cleans up unless --keep-broken is given.`,
@@ -90,12 +90,12 @@ cleans up unless --keep-broken is given.`,
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
 		"if bootstrap fails, keep what it created for debugging")
 	cmd.Flags().TextVar(&b.logFormat, "log-format", entity.LogFormat(""),
-		"the `FORMAT` of the log files of controllers and agents: text (default), or json for an object in each line")
+		"the `FORMAT` of the log files of controllers and agents: text (default) or json, with an object on each line")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
 		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().StringVar(&b.cloudConfig, "cloud-config", "", "a YAML `FILE` that describes the cloud, for lxd")
 	cmd.Flags().StringVar(&b.credential, "credential", "",
-		"the name of this client's credential of the cloud (see juju help add-credential)")
+		"the name of this client's credential for the cloud (see juju help add-credential)")
 	cmd.Flags().StringVar(&b.machine, "bootstrap-constraints", "",
 		"constraints of the controller's machine, for lxd; they override --constraints (see juju help set-constraints)")
 	cmd.Flags().StringVar(&b.constraints, "constraints", "",

@@ -57,7 +57,7 @@ func (d *cloudDefault) change(ctx context.Context, st *store.Store, c cloudfiles
 }
 
 func (d *cloudDefault) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&d.reset, "reset", false, "forget what was chosen")
+	cmd.Flags().BoolVar(&d.reset, "reset", false, "forget the choice")
 	cmd.Args = cli.AtMost(2)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) }
 	return cmd
@@ -77,9 +77,9 @@ func DefaultRegionCommand(s *cli.Session) *cobra.Command {
 	return d.flags(&cobra.Command{
 		Use:     "default-region CLOUD [REGION]",
 		Aliases: []string{"set-default-region"},
-		Short:   "Show or choose the region of a cloud for new controllers",
-		Long: `Show the region of a cloud on which juju bootstrap creates controllers unless it is given
-another, or choose it. At first it is the first one that the cloud's definition has.`,
+		Short:   "Show or choose the cloud region for new controllers",
+		Long: `Show or choose the region of a cloud in which juju bootstrap creates controllers unless it
+is given another. Initially, it is the first one in the cloud's definition.`,
 		Example: `  juju default-region rack
   juju default-region rack there
   juju default-region rack --reset`,
@@ -113,9 +113,9 @@ func DefaultCredentialCommand(s *cli.Session) *cobra.Command {
 	return d.flags(&cobra.Command{
 		Use:     "default-credential CLOUD [CREDENTIAL]",
 		Aliases: []string{"set-default-credential"},
-		Short:   "Show or choose the credential of a cloud for new controllers",
-		Long: `Show this client's credential of a cloud which juju bootstrap gives to controllers unless
-it is given another, or choose it. The only credential of a cloud need not be chosen.`,
+		Short:   "Show or choose the cloud credential for new controllers",
+		Long: `Show or choose the credential for a cloud that juju bootstrap uses unless it is given
+another. If this client has only one credential for the cloud, that is the default.`,
 		Example: `  juju default-credential rack
   juju default-credential rack ops`,
 		Annotations: cli.SeeAlso("credentials", "add-credential", "bootstrap"),

@@ -49,7 +49,7 @@ cloud.`,
 		},
 	}
 	output.Flags(cmd, "tabular", cli.ListFormats...)
-	cmd.Flags().Bool("client", false, "list the clouds of this client, as the command always does")
+	cmd.Flags().Bool("client", false, "accepted for compatibility: only this client's clouds are listed anyway")
 	return cmd
 }
 
@@ -152,8 +152,8 @@ func ShowCloudCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-cloud CLOUD",
 		Short: "Show a cloud",
-		Long: `Show a cloud: its type, where it is, its regions and what kind of credential it takes. It
-is the controller's cloud, as the controller knows it, or else one of this client.`,
+		Long: `Show a cloud: its type, where it is, its regions and what kind of credential it takes.
+CLOUD is the controller's cloud, or else one of this client's.`,
 		Example: `  juju show-cloud lxd
   juju show-cloud rack --client`,
 		Annotations: cli.SeeAlso("clouds", "regions", "show-credential"),

@@ -25,8 +25,9 @@ func ControllerConfigCommand(s *cli.Session) *cobra.Command {
 		Use:     "controller-config [KEY]",
 		Aliases: []string{"get-controller-config"},
 		Short:   "Show the settings of a controller",
-		Long: `Show the settings of a controller, or the value of one. They are chosen at bootstrap, and
-can't be changed. What models do is set by juju model-config and juju model-defaults.`,
+		Long: `Show the settings of a controller, or the value of one. They are set at bootstrap and
+can't be changed. For the settings of models, see juju model-config and juju
+model-defaults.`,
 		Example: `  juju controller-config
   juju controller-config api-port`,
 		Annotations: cli.SeeAlso("show-controller", "model-config", "model-defaults"),

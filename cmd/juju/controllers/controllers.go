@@ -27,8 +27,8 @@ func ControllersCommand(s *cli.Session) *cobra.Command {
 		Long: `List the controllers that this client has created or registered with: the selected model
 and your user on each, your access to it, its cloud and version, and how many controllers
 share its store ("2/3": one of them is down). An asterisk marks the selected controller.
-None is asked, so this is what each last said. With --refresh each is asked; what is known
-of those that don't answer is listed too.`,
+The list shows what each controller last reported. With --refresh, the command asks each
+controller; those that don't respond are listed with what is known.`,
 		Example: `  juju controllers
   juju controllers --refresh
   juju controllers --format yaml`,

@@ -47,11 +47,11 @@ func CredentialsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "credentials [CLOUD]",
 		Aliases: []string{"list-credentials"},
-		Short:   "List the credentials of clouds",
-		Long: `List the credentials of clouds: those that the controller has, and those of this client,
-which juju bootstrap and juju add-credential give to controllers. On a cloud that needs
-none, the type is "empty". * marks the default; of a controller's, that is the one with
-which it was bootstrapped.`,
+		Short:   "List the credentials for clouds",
+		Long: `List credentials for clouds: those that the controller has, and those of this client,
+which juju bootstrap and juju add-credential give to controllers. The type is "empty" for
+a cloud that needs none. * marks the default; a controller's default is the one used at
+bootstrap.`,
 		Example: `  juju credentials
   juju credentials rack --client`,
 		Annotations: cli.SeeAlso("show-credential", "add-credential", "default-credential", "clouds", "trust"),
@@ -68,7 +68,7 @@ which it was bootstrapped.`,
 			return listCredentials(cmd.Context(), s, output, args, secrets, client)
 		},
 	}
-	cmd.Flags().BoolVar(&secrets, "show-secrets", false, "also show the secrets; those of a controller only to superusers")
+	cmd.Flags().BoolVar(&secrets, "show-secrets", false, "also show secrets; only superusers see those of a controller")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	onClientFlag(cmd, &client)
 	s.ControllerFlag(cmd)
@@ -195,9 +195,9 @@ func ShowCredentialCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show-credential [CLOUD CREDENTIAL]",
 		Aliases: []string{"show-credentials"},
-		Short:   "Show a credential of a cloud",
-		Long: `Show a credential of a cloud: as the controller has it, with which of your models use it,
-and as this client has it. Without arguments, show all.`,
+		Short:   "Show a credential for a cloud",
+		Long: `Show a credential for a cloud: the controller's, with those of your models that use it,
+and this client's. Without arguments, show all credentials.`,
 		Example: `  juju show-credential
   juju show-credential lxd default --show-secrets`,
 		Annotations: cli.SeeAlso("credentials", "show-cloud"),
@@ -217,7 +217,7 @@ and as this client has it. Without arguments, show all.`,
 			return showCredentials(cmd.Context(), s, output, args, secrets, client)
 		},
 	}
-	cmd.Flags().BoolVar(&secrets, "show-secrets", false, "also show the secrets; those of a controller only to superusers")
+	cmd.Flags().BoolVar(&secrets, "show-secrets", false, "also show secrets; only superusers see those of a controller")
 	output.Flags(cmd, "yaml", "yaml", "json")
 	onClientFlag(cmd, &client)
 	s.ControllerFlag(cmd)

@@ -28,13 +28,13 @@ func DashboardCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dashboard",
 		Aliases: []string{"gui"},
-		Short:   "Print the address of the dashboard, with a log-in",
-		Long: `Print the address of the controller's pages for browsers, with a log-in for you that works
-once, within ten minutes. The session that begins with it ends after twelve hours, when
-you log out, and when your password changes.
+		Short:   "Print the address of the dashboard, with a login",
+		Long: `Print the address of the controller's dashboard, with a login for you that works once,
+within ten minutes. The session ends after twelve hours, when you log out, or when your
+password changes.
 
-The certificate of the controller is signed by its own authority, so browsers warn of it
-unless they know the CA certificate: juju show-controller prints it.`,
+The controller's certificate is signed by its own CA, so browsers warn about it unless
+they trust the CA certificate, which juju show-controller prints.`,
 		Example: `  juju dashboard
   juju dashboard -c prod --browser`,
 		Annotations: cli.SeeAlso("status", "create-token", "show-controller"),
@@ -63,7 +63,7 @@ unless they know the CA certificate: juju show-controller prints it.`,
 		},
 	}
 	s.ControllerFlag(cmd)
-	cmd.Flags().BoolVar(&browser, "browser", false, "open the address in the browser, with xdg-open, and do not print it")
+	cmd.Flags().BoolVar(&browser, "browser", false, "open the address in a browser with xdg-open instead of printing it")
 	return cmd
 }
 

@@ -22,14 +22,14 @@ func EnableHACommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-ha",
 		Aliases: []string{"ensure-availability"},
-		Short:   "Add controllers, so that one can be lost",
-		Long: `Add controllers until there are as many as -n says, and replace those that are lost.
-All of them serve clients and agents, and use the MongoDB that was given to juju bootstrap
-or juju migrate-store with --mongo-url. The store in a controller's own process can't be
-shared, so a controller without a MongoDB stays alone.
+		Short:   "Add controllers for high availability",
+		Long: `Add controllers until there are as many as -n says, and replace lost ones. All of them
+serve clients and agents, and share the MongoDB given to juju bootstrap or juju
+migrate-store with --mongo-url. The embedded store can't be shared, so this requires a
+MongoDB.
 
-Each controller is a machine of the model "controller": on the cloud "local" another
-process of this host, on "lxd" a container. One of the controllers runs the workers that
+Each controller is a machine of the model "controller": on the cloud "local", another
+process on this host; on "lxd", a container. One of the controllers runs the workers that
 start machines; if it is lost, another one takes over within half a minute. Agents and
 clients that lose their controller move to another one.
 

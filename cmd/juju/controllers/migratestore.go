@@ -18,16 +18,16 @@ func MigrateStoreCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate-store",
 		Short: "Move a controller's store to a MongoDB, or back",
-		Long: `Move everything that a controller stores from its embedded store to a MongoDB, which
-several controllers can share, or back. The MongoDB must be a replica set of 4.0 or later,
-and hold no other controller.
+		Long: `Move all data of a controller from its embedded store to a MongoDB, which several
+controllers can share, or back. The MongoDB must be a replica set of version 4.0 or later
+that no other controller uses.
 
-The controller stops for that, and starts again. Services go on; agents reconnect. Each
-document is compared before the new store is used, and only then the old one is removed.
-If the command is interrupted, the controller has one of the two, with everything in it,
-and the same command goes on. Make a backup first nevertheless.
+The controller stops during the move and then starts again. Services keep running, and
+agents reconnect. All documents are compared before the controller uses the new store;
+only then is the old one removed. If the command is interrupted, the controller still has
+one complete store, and the same command continues the move. Make a backup first anyway.
 
-It must be run by the client that bootstrapped or restored the controller.`,
+Run the command on the client that bootstrapped or restored the controller.`,
 		Example: `  juju migrate-store --mongo-url @mongodb.url
   juju migrate-store --embedded`,
 		Annotations: cli.SeeAlso("enable-ha", "create-backup", "bootstrap"),
@@ -35,7 +35,7 @@ It must be run by the client that bootstrapped or restored the controller.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&m.url, "mongo-url", "", "the URL of the MongoDB, or @FILE to read it from")
-	cmd.Flags().BoolVar(&m.embedded, "embedded", false, "move it back to the controller's embedded store")
+	cmd.Flags().BoolVar(&m.embedded, "embedded", false, "move the data back to the controller's embedded store")
 	s.ControllerFlag(cmd)
 	return cmd
 }

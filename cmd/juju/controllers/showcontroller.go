@@ -29,8 +29,8 @@ func ShowControllerCommand(s *cli.Session) *cobra.Command {
 		Long: `Show a controller: its addresses, CA certificate and version, your models there and your
 account. If its store is a MongoDB that controllers can share, also show which controllers
 are up, which one leads, and when one that is down was last seen. The one that leads runs
-the workers that must run once. While they are upgraded, show to which version, how far
-that is, and what has failed. Without CONTROLLER, show the selected controller.`,
+the workers that must run once. During an upgrade, also show the new version, the
+progress, and what has failed. Without CONTROLLER, show the selected controller.`,
 		Example: `  juju show-controller
   juju show-controller prod --format json`,
 		Annotations: cli.SeeAlso("enable-ha", "upgrade-controller", "status", "models"),

@@ -33,14 +33,14 @@ func UpdateCredentialCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "update-credential CLOUD CREDENTIAL",
 		Aliases: []string{"update-credentials"},
-		Short:   "Replace a credential of a cloud",
-		Long: `Replace a credential of a cloud in this client's data, with that in a file; or with
---controller, of a controller, whose models use it from then on. A controller gets what
-the file has or, without one, what this client has; --client changes that, too.
+		Short:   "Replace a credential for a cloud",
+		Long: `Replace this client's credential for a cloud with the one in FILE; or, with --controller,
+a controller's, whose models then use the new one. A controller gets the credential in
+FILE or, without FILE, this client's; with --client, this client's is replaced too.
 
-The controller first asks the cloud whether that accepts the new one; with --force it does
-not depend on the answer. Only a superuser can replace it. juju help add-credential shows
-the file.`,
+The controller first checks that the cloud accepts the new credential; with --force, it
+uses it even if not. Only superusers can replace a controller's credential. juju help
+add-credential describes FILE.`,
 		Example: `  juju update-credential rack ops -f new.yaml
   juju update-credential rack ops -c prod
   juju update-credential rack ops -f new.yaml --client -c prod`,
@@ -49,8 +49,8 @@ the file.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
 	fileFlag(cmd, &u.file, "the credential")
-	cmd.Flags().BoolVar(&u.client, "client", false, "with --controller: change this client's data, too")
-	cmd.Flags().BoolVar(&u.force, "force", false, "give it to the controller even if the cloud does not accept it")
+	cmd.Flags().BoolVar(&u.client, "client", false, "with --controller: also change this client's data")
+	cmd.Flags().BoolVar(&u.force, "force", false, "give the credential to the controller even if the cloud does not accept it")
 	s.ControllerFlag(cmd)
 	return cmd
 }
@@ -148,11 +148,11 @@ func RemoveCredentialCommand(s *cli.Session) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "remove-credential CLOUD CREDENTIAL",
-		Short: "Remove a credential of a cloud",
-		Long: `Remove a credential from this client's data. Controllers that were bootstrapped with it
-keep what they have. With --controller, it is removed from the controller instead, unless
-models use it: these are named, and juju set-credential has them use another one. The one
-with which the controller was bootstrapped stays.`,
+		Short: "Remove a credential for a cloud",
+		Long: `Remove a credential from this client. Controllers that have it keep it. With --controller,
+remove it from the controller instead, unless models use it: the command lists these, and
+juju set-credential makes them use another one. The credential used at bootstrap can't be
+removed.`,
 		Example:     `  juju remove-credential rack ops`,
 		Annotations: cli.SeeAlso("credentials", "update-credential", "remove-cloud"),
 		Args:        cli.AtMost(2),
@@ -187,7 +187,7 @@ with which the controller was bootstrapped stays.`,
 		},
 	}
 	clientFlag(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "accepted as Juju does; what models use is never removed")
+	cmd.Flags().BoolVar(&force, "force", false, "accepted for compatibility: a credential that models use is never removed")
 	s.ControllerFlag(cmd)
 	return cmd
 }

@@ -17,8 +17,9 @@ func UpgradeModelCommand(s *cli.Session) *cobra.Command {
 		Use:     "upgrade-model",
 		Aliases: []string{"upgrade-juju"},
 		Short:   "Upgrade the agents of a model to the version of its controller",
-		Long: `Upgrade the agents of a model to the version of its controller; upgrade that first, with
-juju upgrade-controller. For the controller's own model this is upgrade-controller.
+		Long: `Upgrade the agents of a model to the version of its controller, which must be upgraded
+first, with juju upgrade-controller. For the controller's own model, this command is the
+same as upgrade-controller.
 
 The agent of each machine downloads the new binaries, checks that they run, and restarts
 with them. So do the agents of its units, between hooks; a unit in error stays in error.

@@ -21,9 +21,9 @@ func AddMachineCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
-		Long: `Add one machine, or several with -n: up to 100, or more with --force. deploy and add-unit
-use machines that have never had a unit and match the new units, before they add new ones;
-with --to, they use the machines you specify.
+		Long: `Add one machine, or several with -n: up to 100, or more with --force. Before they add
+machines, deploy and add-unit use those that have never had a unit and match the new
+units; with --to, they use the machines you specify.
 
 Constraints given here override the model's. The command fails if the cloud cannot satisfy
 the constraints or the series, and warns about constraints that the cloud ignores.

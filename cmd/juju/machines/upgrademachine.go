@@ -18,7 +18,7 @@ func UpgradeMachineCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "upgrade-machine MACHINE prepare|complete [BASE]",
 		Aliases: []string{"upgrade-series"},
-		Short:   "Prepare or complete the upgrade of a machine's operating system",
+		Short:   "Prepare or complete an operating system upgrade of a machine",
 		Long: `Prepare a machine for the upgrade of its operating system to BASE, such as ubuntu@24.04,
 or its series; you upgrade it yourself, and then complete the upgrade.
 
@@ -28,13 +28,12 @@ gets no new units and no new containers. complete has each unit run post-series-
 and then records the machine's new base. Units without these hooks run none. Both commands
 wait for the units, but not for those that are being destroyed.
 
-If you don't upgrade the operating system after all, or could not, the way back is
-complete with --keep-base: the units run post-series-upgrade and then continue, and the
-machine keeps its base.
+If you decide against the upgrade, or it fails, use complete --keep-base: the units run
+post-series-upgrade and then continue, and the machine keeps its base.
 
-The units in containers on the machine are not held: prepare each container by itself.
+Units in containers on the machine are not paused: prepare each container separately.
 
-The charms of the units must name the base; with --force they need not. New units of the
+The units' charms must support the base, unless --force is given. New units of the
 services keep getting the services' base: juju set-application-base sets another one.`,
 		Example: `  juju upgrade-machine 3 prepare ubuntu@24.04
   juju upgrade-machine 3 complete
@@ -43,7 +42,7 @@ services keep getting the services' base: juju set-application-base sets another
 		Args:        cli.AtMost(3),
 		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&u.force, "force", false, "with prepare: also if the charm of a unit does not name the base")
+	cmd.Flags().BoolVar(&u.force, "force", false, "with prepare: allow a base that a unit's charm does not support")
 	cmd.Flags().BoolVar(&u.keep, "keep-base", false, "with complete: the operating system was not upgraded")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", wait.DefaultWait, "how long to wait for the units")
 	cli.YesFlag(cmd, &u.yes)

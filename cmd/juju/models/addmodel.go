@@ -21,8 +21,8 @@ func AddModelCommand(s *cli.Session) *cobra.Command {
 		Short:   "Create a model",
 		Long: `Create a model and select it. Each model has its own services, relations and machines, and
 its own namespace, and can be destroyed as a whole. All models of a controller are on its
-cloud; CLOUD and REGION are checked against that. The machines are started with the
-credential that --credential names, or else with the one of the bootstrap.`,
+cloud; CLOUD and REGION must match it. Machines are started with the credential given by
+--credential, by default the one used at bootstrap.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
   juju add-model staging --credential ops
@@ -32,8 +32,8 @@ credential that --credential names, or else with the one of the bootstrap.`,
 	}
 	cmd.Flags().StringArrayVar(&a.config, "config", nil,
 		"a setting of the model, as `KEY=VALUE` (see juju help model-config)")
-	cmd.Flags().StringVar(&a.at.Credential, "credential", "", "the controller's `CREDENTIAL` of the cloud for the machines")
-	cmd.Flags().StringVar(&a.at.Owner, "owner", "", "the `USER` who owns the model, if you are a superuser")
+	cmd.Flags().StringVar(&a.at.Credential, "credential", "", "the `CREDENTIAL` with which machines are started")
+	cmd.Flags().StringVar(&a.at.Owner, "owner", "", "the `USER` who will own the model (superusers only)")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.ControllerFlag(cmd)
 	return cmd

@@ -27,9 +27,9 @@ func DestroyModelCommand(s *cli.Session) *cobra.Command {
 		Use:     "destroy-model MODEL",
 		Aliases: []string{"remove-model"},
 		Short:   "Destroy a model and everything in it",
-		Long: `Destroy a model with all its services and machines. From now on nothing can be added to
-the model. Its units run their stop hooks, its machines are released and its data is
-removed; then its name can be reused.
+		Long: `Destroy a model with all its services and machines. Nothing can be added to it any more.
+Its units run their stop hooks, its machines are released and its data is removed; then
+its name can be reused.
 
 If the model has storage that outlives machines, specify what to do with it:
 --destroy-storage destroys it, --release-storage keeps its data in the cloud.
@@ -43,8 +43,8 @@ Machines that were added with add-machine ssh:HOST must be destroyed first, unle
 is given, which removes their agents from the hosts. A disconnected agent is removed when
 it reconnects to the controller; the command lists its host and how to remove it there.
 
-With --dry-run the command says which hooks would run and what would be removed, or why it
-would be refused.`,
+With --dry-run, the command shows which hooks would run and what would be removed, or why
+it would be refused.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging --dry-run
   juju destroy-model staging -y --wait

@@ -30,7 +30,7 @@ asterisk marks the selected model.`,
 	}
 	m.output.Flags(cmd, "tabular", cli.ListFormats...)
 	cmd.Flags().BoolVar(&m.uuids, "uuid", false, "also show the UUIDs of the models, in the tabular format")
-	cmd.Flags().Bool("all", false, "list the models of all users, as the command always does for a superuser")
+	cmd.Flags().Bool("all", false, "list the models of all users (for superusers, this is the default)")
 	s.ControllerFlag(cmd)
 	return cmd
 }

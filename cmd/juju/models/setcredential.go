@@ -17,9 +17,9 @@ func SetCredentialCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set-credential CLOUD CREDENTIAL",
 		Short: "Choose the credential of a model",
-		Long: `Choose which of the controller's credentials of the cloud a model uses. What runs for the
-model uses it at once. juju add-credential -c CONTROLLER gives the controller another one,
-and juju update-credential -c CONTROLLER a new one of the same name.`,
+		Long: `Choose which of the controller's credentials for the cloud a model uses. The change takes
+effect at once. To give the controller another credential, use juju add-credential -c
+CONTROLLER; to replace one, use juju update-credential -c CONTROLLER.`,
 		Example:     `  juju set-credential -m staging rack ops`,
 		Annotations: cli.SeeAlso("add-credential", "update-credential", "credentials", "show-model"),
 		Args:        cli.AtMost(2),

@@ -23,7 +23,7 @@ func SwitchCommand(s *cli.Session) *cobra.Command {
 selected model. A name that is both a model on the selected controller and a controller
 selects the model. With a colon, as in prod:, it selects the controller, and the model
 that was last selected there. A dash selects what was selected before the last switch.
-With --controller and --model there is no doubt which of them a name is.`,
+--controller and --model say which of the two a name is.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:

@@ -23,8 +23,8 @@ func AddSpaceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-space NAME [CIDR...]",
 		Short: "Add a space",
-		Long: `Add a space with some of the cloud's subnets, which leave the spaces that they are in.
-Services and their endpoints are bound to it with juju bind and juju deploy --bind.`,
+		Long: `Add a space and move the given subnets of the cloud to it. To bind services and their
+endpoints to the space, use juju bind or juju deploy --bind.`,
 		Example: `  juju add-space db 172.31.0.0/20
   juju add-space dmz`,
 		Annotations: cli.SeeAlso("spaces", "subnets", "move-to-space", "bind"),
@@ -56,7 +56,7 @@ func RenameSpaceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "rename-space NAME NEW-NAME",
 		Short:       "Rename a space",
-		Long:        "Rename a space. Bindings keep to it, and constraints that name it are changed.",
+		Long:        "Rename a space, also in the bindings and constraints that use it.",
 		Example:     `  juju rename-space db data`,
 		Annotations: cli.SeeAlso("spaces", "add-space"),
 		Args:        cli.AtMost(2),
@@ -90,10 +90,9 @@ func RemoveSpaceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-space NAME",
 		Short: "Remove a space",
-		Long: `Remove a space. Its subnets are then in the space alpha. While services are bound to it,
-or constraints of services or of the model name it, it is not removed, and what uses it
-is named; with --force, these bindings become those of alpha, and these constraints lose
-it.`,
+		Long: `Remove a space. Its subnets move to the space alpha. If services are bound to the space,
+or constraints of services or of the model name it, the command lists them and fails; with
+--force, these bindings change to alpha, and the space is removed from these constraints.`,
 		Example: `  juju remove-space db
   juju remove-space db --force`,
 		Annotations: cli.SeeAlso("spaces", "bind", "set-constraints"),
@@ -118,7 +117,7 @@ it.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "remove it also from the bindings and constraints that use it")
+	cmd.Flags().BoolVar(&force, "force", false, "also remove the space from bindings and constraints that use it")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd
@@ -151,9 +150,9 @@ func usedError(name string, use entity.SpaceUse) error {
 func ReloadSpacesCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload-spaces",
-		Short: "Ask the cloud for its subnets again",
-		Long: `Ask the cloud for its subnets again. New ones are in the space alpha; those that the cloud
-no longer has are forgotten.`,
+		Short: "Fetch the cloud's subnets again",
+		Long: `Fetch the list of subnets from the cloud again. New subnets are in the space alpha; those
+that the cloud no longer has are removed.`,
 		Example:     `  juju reload-spaces`,
 		Annotations: cli.SeeAlso("spaces", "subnets"),
 		Args:        cli.AtMost(0),
@@ -180,8 +179,8 @@ func MoveToSpaceCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move-to-space NAME CIDR...",
 		Short: "Move subnets to a space",
-		Long: `Move subnets to a space from those that they are in. Bindings that machines would then no
-longer fulfil are named, and nothing is moved, unless --force is given.`,
+		Long: `Move subnets to a space from their present ones. If machines would then violate bindings,
+the command lists these bindings and moves nothing, unless --force is given.`,
 		Example: `  juju move-to-space db 172.31.1.0/28 172.31.16.0/20
   juju move-to-space alpha 172.31.1.0/28 --format yaml`,
 		Annotations: cli.SeeAlso("spaces", "subnets", "add-space"),
@@ -217,7 +216,7 @@ longer fulfil are named, and nothing is moved, unless --force is given.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "move them also if bindings are then not fulfilled")
+	cmd.Flags().BoolVar(&force, "force", false, "move the subnets even if machines then violate bindings")
 	output.Flags(cmd, "human", "human", "tabular", "yaml", "json")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)

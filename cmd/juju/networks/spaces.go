@@ -170,8 +170,8 @@ func SubnetsCommand(s *cli.Session) *cobra.Command {
 		Use:     "subnets",
 		Aliases: []string{"list-subnets"},
 		Short:   "List the subnets of the cloud",
-		Long: `List the subnets in which the model's machines can have addresses, as the cloud told them
-when they were first needed, and with juju reload-spaces again.`,
+		Long: `List the subnets in which the model's machines can have addresses. They are fetched from
+the cloud when first needed, and again by juju reload-spaces.`,
 		Example: `  juju subnets
   juju subnets --space db --format json`,
 		Annotations: cli.SeeAlso("spaces", "reload-spaces", "move-to-space"),

@@ -22,12 +22,12 @@ func ConsumeCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consume URL [NAME]",
 		Short: "Use an offer of another model",
-		Long: `Use an offer of another model. It is then a remote service of this model, under NAME or
-the offer's own name, to which services can be related. add-relation does the same when it
-is given the URL of an offer.
+		Long: `Use an offer of another model. It becomes a remote service of this model, with the name
+NAME or that of the offer, to which you can relate services. add-relation does the same if
+given the URL of an offer.
 
-An offer of another controller has that controller's name before it. This controller must
-be able to reach the other one.`,
+The URL of an offer of another controller begins with that controller's name. This
+controller must be able to reach the other one.`,
 		Example: `  juju consume bob/shop.mysql
   juju consume other:bob/shop.mysql
   juju consume bob/shop.mysql db`,
@@ -107,13 +107,13 @@ func SuspendRelationCommand(s *cli.Session) *cobra.Command {
 	cmd := suspendCommand(s, true, &message, cobra.Command{
 		Use:   "suspend-relation ID...",
 		Short: "Suspend relations with offers of a model",
-		Long: `Suspend relations of services of other models with offers of this one, given by the IDs
-that juju offers shows. Their units see each other depart, and the relation break, on both
-sides; the relation stays.`,
+		Long: `Suspend relations between services of other models and offers of this one, given by the
+IDs that juju offers shows. The units on both sides leave the relation and run its
+departed and broken hooks, but the relation is kept.`,
 		Example:     `  juju suspend-relation 4 --message "maintenance until noon"`,
 		Annotations: cli.SeeAlso("resume-relation", "offers"),
 	})
-	cmd.Flags().StringVar(&message, "message", "", "a `text` for status that says why")
+	cmd.Flags().StringVar(&message, "message", "", "the `reason`, which juju status shows")
 	return cmd
 }
 

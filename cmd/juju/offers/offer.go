@@ -20,7 +20,7 @@ func OfferCommand(s *cli.Session) *cobra.Command {
 		Short: "Offer a service to other models",
 		Long: `Offer endpoints of a service to other models of the controller. Users with consume access
 to the offer, and the administrators of the model, can then relate services of their
-models to it. Its name is the service's, unless OFFER is given.`,
+models to it. The offer has the name OFFER or, by default, that of the service.`,
 		Example: `  juju offer mysql:server
   juju offer mysql:server,admin hosted`,
 		Annotations: cli.SeeAlso("consume", "offers", "grant", "remove-offer"),
@@ -60,7 +60,7 @@ models to it. Its name is the service's, unless OFFER is given.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&description, "description", "", "a `text` for those who may use it")
+	cmd.Flags().StringVar(&description, "description", "", "a `text` that describes the offer to its users")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd

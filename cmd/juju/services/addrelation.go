@@ -21,12 +21,12 @@ func AddRelationCommand(s *cli.Session) *cobra.Command {
 		Long: `Relate two services. They need matching endpoints: one provides the interface that the
 other requires. Specify the endpoints only if more than one pair matches.
 
-The second can be the URL of an offer of another model, which is then consumed under the
-offer's name, as juju consume does.
+The second one can be the URL of an offer of another model, which is then consumed under
+the offer's name, as by juju consume.
 
-The model that offers a service opens the ports of its units to the addresses of yours.
-If your units connect from others, as through a gateway, name those subnets with --via,
-or for all relations of the model with juju model-config egress-subnets.`,
+The model that offers the service opens its units' ports to the addresses of your units.
+If your units connect from other addresses, as through a gateway, give these subnets with
+--via or, for all relations of the model, with juju model-config egress-subnets.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db
   juju add-relation web bob/shop.mysql

@@ -13,13 +13,13 @@ func BindCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bind SERVICE [SPACE] [ENDPOINT=SPACE...]",
 		Short: "Bind a service, or some of its endpoints, to spaces",
-		Long: `Bind a service, or some of its endpoints, to spaces. Units then tell others their
-addresses there, and network-get prints them. SPACE is the default, for all endpoints
-that are not bound otherwise; those that were bound like the former default follow it.
-Endpoints that are bound to alpha use the preferred address of their machine.
+		Long: `Bind a service, or some of its endpoints, to spaces. Units then publish their addresses in
+these spaces, which network-get prints too. SPACE is the default for all endpoints that
+are not bound explicitly; endpoints that had the old default get the new one. Endpoints
+bound to alpha use the preferred address of their machine.
 
-Units must be on machines with an address in the space. With --force, units that are not
-keep the preferred address of their machine.`,
+Units must be on machines with an address in the space. With --force, the other units use
+the preferred address of their machine.`,
 		Example: `  juju bind web dmz
   juju bind web db=internal
   juju bind web dmz db=internal`,
@@ -39,7 +39,7 @@ keep the preferred address of their machine.`,
 			return cli.WithModel(ctx, s, func(api bindAPI) error { return api.Bind(ctx, args[0], bindings, force) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "bind also to spaces that are not available to all existing units")
+	cmd.Flags().BoolVar(&force, "force", false, "also bind to spaces that are not available to all existing units")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd

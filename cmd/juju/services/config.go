@@ -15,8 +15,8 @@ func ConfigCommand(s *cli.Session) *cobra.Command {
 		Use:   "config SERVICE [KEY | KEY=VALUE...]",
 		Short: "Show or change the settings of a service",
 		Long: `Show all settings of a service or one of them, like get; change settings, like set; or
-reset them to their defaults, like unset. --file reads what set --config reads, which is
-also what the command prints.`,
+reset them to their defaults, like unset. --file reads the same files as set --config,
+including the output of this command.`,
 		Example: `  juju config web
   juju config web title
   juju config web title="Good morning" --reset port

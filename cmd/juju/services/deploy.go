@@ -66,19 +66,19 @@ BUNDLE is a YAML file, a directory or zip archive with a bundle.yaml, or - for s
 input. It describes services, machines and relations. The command adds those that are
 missing from the model, and updates charms, settings, constraints, annotations and
 exposure that differ; it never removes anything. If a change fails, the command reports
-how many changes were made; repeat it to continue. To have the model be as the bundle
-says, and no more: juju apply.
+how many changes were made; repeat it to continue. To make the model match the bundle
+exactly, use juju apply.
 
 A charm in a bundle is a URL, or a path that starts with a dot and is relative to the
-bundle. Further documents in the file and --overlay files are overlays of the first
+bundle. Further documents in the file, and --overlay files, are overlays of the first
 document: their values override it, and null removes a service. An option or annotation
-include-file://PATH or include-base64://PATH has the content of a file; tagged with !!str
-it is a text. These files and those of resources must be below the folder of the bundle or
-overlay that names them, unless --allow-includes is given.
+include-file://PATH or include-base64://PATH is replaced by the content of that file,
+unless it is tagged with !!str. These files and those of resources must be below the
+folder of the bundle or overlay that names them, unless --allow-includes is given.
 
-A bundle can use offers of other models of the controller (saas: {NAME: {url: URL}}), and
-its relations can name them. It can offer endpoints of its services to users
-(offers: {NAME: {endpoints: […], acl: {USER: consume}}}).
+A bundle can use offers of other models of the controller (saas: {NAME: {url: URL}}), to
+which its relations can refer. It can offer endpoints of its services to users (offers:
+{NAME: {endpoints: […], acl: {USER: consume}}}).
 
 The machines of a bundle are new, unless its units are already in the model or
 --map-machines maps them: A=B maps the bundle's machine A to the model's machine B, and

@@ -17,11 +17,11 @@ func ExposeCommand(s *cli.Session) *cobra.Command {
 		Use:   "expose SERVICE",
 		Short: "Allow access from outside to a service's ports",
 		Long: `Allow access from outside to the ports that the units of a service open: to everyone, or
-with --to-cidrs and --to-spaces to some networks. A charm may open ports for single
-endpoints. With --endpoints, only ports are exposed that are open for one of these
-endpoints, or for all; what else is exposed stays so. To expose endpoints again replaces
-what they were exposed to. Endpoints with settings of their own are not exposed by
-those for all endpoints; a port that is open for all endpoints is exposed by both.
+with --to-cidrs and --to-spaces to some networks. A charm can open a port for some of its
+endpoints. With --endpoints, only ports that are open for these endpoints, or for all
+endpoints, are exposed; other endpoints stay as they are. Exposing endpoints again
+replaces their settings. Endpoints with settings of their own ignore those for all
+endpoints; a port that is open for all endpoints is exposed by both.
 
 From outside, a machine can be reached only at these ports, at the SSH port (22/tcp) and
 by ICMP. On the cloud lxd, outside is the LXD host and everything beyond it; machines on

@@ -31,11 +31,11 @@ func PayloadsCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "payloads [PATTERN...]",
 		Aliases: []string{"list-payloads"},
-		Short:   "List what units say that they run",
+		Short:   "List the payloads of units",
 		Long: `List the payloads of units: what their charms run outside of Juju, such as containers, as
-the charms report it. With patterns, list only the payloads of which one is the unit,
-machine, class, type, ID, status or a tag. Case does not matter. SERVICE/leader is the
-service's leader.`,
+the charms report it. With PATTERNs, list only the payloads whose unit, machine, class,
+type, ID, status or tag is one of them, ignoring case. SERVICE/leader is the service's
+leader.`,
 		Example: `  juju payloads
   juju payloads web/0 web/1
   juju payloads docker --format json`,

@@ -19,8 +19,8 @@ func SetCommand(s *cli.Session) *cobra.Command {
 		Short:   "Change the settings of a service",
 		Long: `Change settings of a service. If a setting is invalid, none are changed. KEY=@FILE reads
 the value from a file. --config reads settings from a YAML file, where they are below the
-service's name, or from what juju config prints: the values that users have set, and those
-edited there.`,
+service's name, or from the output of juju config: of that, the values that users have set
+and those that you have edited.`,
 		Example: `  juju set web title="Good morning" port=8081
   juju set web motd=@motd.txt
   juju set web --config web.yaml

@@ -14,14 +14,14 @@ func SetApplicationBaseCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set-application-base SERVICE BASE",
 		Aliases: []string{"set-series"},
-		Short:   "Set the base that new units of a service get",
-		Long: `Set the base that new units of a service get, and the subordinates that run beside
-them. Units that exist keep theirs: to move the service, add units and destroy the old
-ones. BASE is a base such as ubuntu@24.04, or its series.
+		Short:   "Set the base of a service's new units",
+		Long: `Set the base of new units of a service and of the subordinates that run beside them.
+Existing units keep theirs: to move the service, add units and destroy the old ones. BASE
+is a base such as ubuntu@24.04, or its series.
 
-The service's charm must name the base, and the cloud have it; so must the charms of
-subordinates. With --force they need not, and units may fail on it: on a machine for
-which the cloud has no image, or in a hook.`,
+The cloud must have the base, and the charms of the service and its subordinates must
+support it. --force skips these checks; units may then fail, on a machine for which the
+cloud has no image, or in a hook.`,
 		Example: `  juju set-application-base web ubuntu@24.04
   juju set-application-base web noble --force`,
 		Annotations: cli.SeeAlso("deploy", "add-unit", "destroy-unit", "show-application"),
@@ -41,7 +41,7 @@ which the cloud has no image, or in a hook.`,
 			return cli.WithModel(ctx, s, func(api baseAPI) error { return api.SetBase(ctx, args[0], base, force) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "set also a base that a charm does not name or the cloud does not have")
+	cmd.Flags().BoolVar(&force, "force", false, "allow a base that a charm does not support or the cloud does not have")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd

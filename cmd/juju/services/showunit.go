@@ -17,9 +17,9 @@ func ShowUnitCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-unit UNIT...",
 		Short: "Show units with the data in their relations",
-		Long: `Show units: the machine, address, ports and charm of each, and what is set in its
-relations by itself, by the units at the other end and by their service's leader.
-SERVICE/leader is the service's leader.`,
+		Long: `Show units: the machine, address, ports and charm of each, and the data in its relations
+that it, the units at the other end and their service's leader have set. SERVICE/leader is
+the service's leader.`,
 		Example: `  juju show-unit web/0
   juju show-unit web/0 web/1 --format json
   juju show-unit web/0 --endpoint store --related-unit db/0`,
@@ -27,9 +27,9 @@ SERVICE/leader is the service's leader.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&u.app, "app", false, "of the relations, show only what services' leaders have set")
+	f.BoolVar(&u.app, "app", false, "show only the relation data that services' leaders have set")
 	f.StringVar(&u.endpoint, "endpoint", "", "show only the relations of this endpoint")
-	f.StringVar(&u.related, "related-unit", "", "of the related units, show only this `UNIT`")
+	f.StringVar(&u.related, "related-unit", "", "show the data of this related `UNIT` only")
 	u.output.Flags(cmd, "yaml", "yaml", "json")
 	s.ModelFlag(cmd)
 	return cmd

@@ -15,9 +15,10 @@ func TrustCommand(s *cli.Session) *cobra.Command {
 		Use:   "trust SERVICE",
 		Short: "Let a service use the cloud's credential",
 		Long: `Let the charm of a service use the credential of the model's cloud, which its hooks read
-with credential-get. Whoever has it can do with the cloud all that the controller can, and
-whoever can change the service's charm can get it, so only superusers can trust a service.
-With --remove, the hooks can't read the credential any more; a charm may have kept it.`,
+with credential-get. Anyone who has it can do everything in the cloud that the controller
+can, and anyone who can change the service's charm can get it, so only superusers can
+trust a service. With --remove, the hooks can't read the credential any more; a charm may
+have kept it.`,
 		Example: `  juju trust web
   juju trust web --remove`,
 		Annotations: cli.SeeAlso("config", "deploy"),
@@ -36,7 +37,7 @@ With --remove, the hooks can't read the credential any more; a charm may have ke
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "stop trusting the service")
-	cmd.Flags().StringVar(&scope, "scope", "", "cluster, which changes nothing: scripts for Kubernetes have to give it")
+	cmd.Flags().StringVar(&scope, "scope", "", "accepted for scripts written for Kubernetes: only cluster, which has no effect")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)
 	return cmd

@@ -28,7 +28,7 @@ func DebugLogCommand(s *cli.Session) *cobra.Command {
 Filter lines by agent, module and level. An agent is given by its unit or machine, or as
 it appears in the log; a trailing * matches anything. A module includes the modules below
 it. A line must match one of the values of each flag that is given. --format json prints
-an object for each, on one line.`,
+each line as a JSON object.`,
 		Example: `  juju debug-log
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'

@@ -26,9 +26,9 @@ all its entities, including removed ones.
 --type selects the statuses: for a unit, those of its agent (juju-unit), of its charm
 (workload) or both (unit); for a machine, those of its agent (juju-machine), or also those
 from the cloud (machine). The statuses of a service (application) are those that its
-leader has set; while it has set none, juju status shows the worst of the units', which
-is not recorded. Those of a service of another model need --type saas. A model's status
-follows from its life, and has no history.
+leader has set; if there are none, juju status shows the worst status of the units, which
+is not recorded. For a service of another model, use --type saas. A model's status follows
+from its life, and has no history.
 
 SERVICE/leader is the service's leader.`,
 		Example: `  juju show-status-log web/0

@@ -19,8 +19,8 @@ deploy a service with it.
 Commands that release storage print its PROVIDER-ID. On the cloud lxd it is POOL:VOLUME,
 LXD's storage pool and volume; on the cloud local it is the path of a directory, which is
 not moved. POOL is one of juju storage-pools; if the storage was created with a
-storage-dir, the pool must have the same storage-dir. --dry-run does not ask the cloud
-whether the filesystem is there.`,
+storage-dir, the pool must have the same storage-dir. --dry-run does not check that the
+filesystem exists.`,
 		Example: `  juju import-filesystem lxd default:juju-0f3c1a-data-0-2c6ee24b09 data
   juju import-filesystem local ~/.local/share/juju/local/local/released/MODEL/data-0 data`,
 		Annotations: cli.SeeAlso("storage", "attach-storage", "deploy", "remove-storage", "destroy-environment"),

@@ -22,20 +22,20 @@ func CreateTokenCommand(s *cli.Session) *cobra.Command {
 	var age time.Duration
 	cmd := &cobra.Command{
 		Use:   "create-token NAME",
-		Short: "Create a token with which a program reads a model",
-		Long: `Create a token, and print it. Whoever has it can read the model over plain HTTPS, and
-change nothing, until the token expires or is revoked, and while you can read the model:
+		Short: "Create a token for programs that read a model",
+		Long: `Create a token and print it. Programs that have it can read the model over plain HTTPS,
+but change nothing, until the token expires or is revoked, or you lose access to the
+model:
 
   GET /v1/status    the status of the model, as juju status --format json
   GET /v1/explain   what the model is waiting for, as juju explain --format json
   GET /v1/events    each change, as server-sent events
 
-The token goes into the header of each request, "Authorization: Bearer TOKEN". The
-addresses of the controller, and the certificate of its authority, are in the output of
-juju show-controller.
+Each request needs the header "Authorization: Bearer TOKEN". juju show-controller prints
+the controller's addresses and CA certificate.
 
-NAME is for revoking it. --expires is how long the token is valid, such as 12h. It is
-shown only now: the controller stores a hash of it.`,
+NAME identifies the token, so that you can revoke it. --expires is how long it is valid,
+such as 12h. The token is shown only once: the controller stores just a hash of it.`,
 		Example: `  juju create-token grafana
   juju create-token ci -m staging --expires 12h`,
 		Annotations: cli.SeeAlso("tokens", "revoke-token", "grant", "show-controller"),

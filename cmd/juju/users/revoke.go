@@ -14,7 +14,7 @@ func RevokeCommand(s *cli.Session) *cobra.Command {
 		Long: `Revoke a user's level of access to the controller or to models. The user keeps the next
 lower level. The change takes effect at once, also on open connections. The last superuser
 who can log in keeps that level. A user's relations with an offer are suspended once the
-offer may no longer be consumed.
+user may no longer consume it.
 
 ` + levelsHelp,
 		Example: `  juju revoke bob write staging

@@ -11,9 +11,8 @@ func RevokeTokenCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke-token NAME",
 		Short: "Revoke a token",
-		Long: `Revoke a token that you created: whoever has it is refused from now on, and streams of
-events that were opened with it end. Superusers can revoke one of another user with
---user.`,
+		Long: `Revoke a token that you created: requests with it are refused from now on, and event
+streams opened with it end. With --user, superusers can revoke a token of another user.`,
 		Example: `  juju revoke-token grafana
   juju revoke-token ci --user bob`,
 		Annotations: cli.SeeAlso("tokens", "create-token"),

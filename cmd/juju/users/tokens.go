@@ -32,8 +32,8 @@ func TokensCommand(s *cli.Session) *cobra.Command {
 		Use:     "tokens",
 		Aliases: []string{"list-tokens"},
 		Short:   "List tokens",
-		Long: `List the tokens that you created on a controller, and which model each can read. Their
-texts are not stored. Superusers can list those of another user with --user.`,
+		Long: `List the tokens that you created on a controller, with the model that each can read. The
+tokens themselves are not stored. With --user, superusers can list another user's tokens.`,
 		Example: `  juju tokens
   juju tokens --user bob --format json`,
 		Annotations: cli.SeeAlso("create-token", "revoke-token"),

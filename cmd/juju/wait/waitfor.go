@@ -31,7 +31,7 @@ comparisons with &&, || and !, and has the functions len(LIST), startsWith(TEXT,
 endsWith(TEXT, END) and forEach(LIST, NAME => EXPRESSION), which is true if the expression
 is true of all in the list. Each kind of entity has its attributes:
 ` + query.Attributes() + `
-It waits for what is not there yet, and after a failed hook too.
+It also waits for entities that do not exist yet, and goes on after a failed hook.
 
 If a unit is idle with another status, the command says since when, and that no hook is
 pending. It keeps waiting, since an event or update-status may change the status.

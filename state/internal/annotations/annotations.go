@@ -23,19 +23,19 @@ func Of(db *modeltxn.DB) Annotations { return Annotations{db} }
 
 // keyOf returns the key of the machine, unit, service, relation or model with a
 // tag. The error is entity.NotFound if it does not exist.
-func (a Annotations) keyOf(tag entity.Tag) (string, error) {
+func (a Annotations) keyOf(ctx context.Context, tag entity.Tag) (string, error) {
 	switch tag.Kind {
 	case entity.KindMachine:
-		_, err := a.db.Machine(tag.ID)
+		_, err := a.db.Machine(ctx, tag.ID)
 		return modeldb.MachineKey(tag.ID), err
 	case entity.KindUnit:
-		_, err := a.db.Unit(tag.ID)
+		_, err := a.db.Unit(ctx, tag.ID)
 		return modeldb.UnitKey(tag.ID), err
 	case entity.KindService:
-		_, err := a.db.Service(tag.ID)
+		_, err := a.db.Service(ctx, tag.ID)
 		return modeldb.ServiceKey(tag.ID), err
 	case entity.KindRelation:
-		r, err := a.db.Relation(tag.ID)
+		r, err := a.db.Relation(ctx, tag.ID)
 		return modeldb.RelationKey(r.ID), err
 	case entity.KindModel:
 		if tag.ID == a.db.UUID {
@@ -47,8 +47,8 @@ func (a Annotations) keyOf(tag entity.Tag) (string, error) {
 		"cannot annotate %s: only machines, units, services, relations and the model can be", tag)
 }
 
-func (a Annotations) read(key string) (doc modeldb.Annotations, there bool, err error) {
-	err = a.db.Get(modeldb.AnnotationsC, key, &doc, "annotations of "+key)
+func (a Annotations) read(ctx context.Context, key string) (doc modeldb.Annotations, there bool, err error) {
+	err = a.db.Get(ctx, modeldb.AnnotationsC, key, &doc, "annotations of "+key)
 	if entity.IsNotFound(err) {
 		return modeldb.Annotations{Key: key, Annotations: map[string]string{}}, false, nil
 	}
@@ -58,22 +58,22 @@ func (a Annotations) read(key string) (doc modeldb.Annotations, there bool, err 
 
 // Get returns the annotations of an entity, an empty map if there are none.
 func (a Annotations) Get(ctx context.Context, tag entity.Tag) (map[string]string, error) {
-	key, err := a.keyOf(tag)
+	key, err := a.keyOf(ctx, tag)
 	if err != nil {
 		return nil, err
 	}
-	doc, _, err := a.read(key)
+	doc, _, err := a.read(ctx, key)
 	return doc.Annotations, err
 }
 
 // Set sets annotations of an entity atomically; an empty value deletes its key.
 func (a Annotations) Set(ctx context.Context, tag entity.Tag, values map[string]string) error {
 	err := a.db.Change(ctx, func(o *modeltxn.Ops) error {
-		key, err := a.keyOf(tag)
+		key, err := a.keyOf(ctx, tag)
 		if err != nil {
 			return err
 		}
-		doc, there, err := a.read(key)
+		doc, there, err := a.read(ctx, key)
 		if err != nil {
 			return err
 		}

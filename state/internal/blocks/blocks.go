@@ -25,7 +25,7 @@ func Of(db *modeltxn.DB) Blocks { return Blocks{db} }
 // All returns the blocks that are on, the narrowest first.
 func (b Blocks) All(ctx context.Context) ([]entity.Block, error) {
 	var docs []modeldb.Block
-	if err := b.db.All(modeldb.BlocksC, nil, &docs); err != nil {
+	if err := b.db.All(ctx, modeldb.BlocksC, nil, &docs); err != nil {
 		return nil, err
 	}
 	var blocks []entity.Block
@@ -50,14 +50,14 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 			maxMessage)
 	}
 	return b.db.Change(ctx, func(o *modeltxn.Ops) error {
-		if on, err := b.isOn(t); err != nil {
+		if on, err := b.isOn(ctx, t); err != nil {
 			return err
 		} else if on {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
 				"To give it another message: juju enable-command, then juju disable-command; "+
 					"what is disabled: juju disabled-commands")
 		}
-		if _, err := b.db.AliveModel(); err != nil {
+		if _, err := b.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		o.AssertModelAlive()
@@ -73,7 +73,7 @@ func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 	}
 	wasOn := false
 	return b.db.Change(ctx, func(o *modeltxn.Ops) error {
-		on, err := b.isOn(t)
+		on, err := b.isOn(ctx, t)
 		switch {
 		case err != nil:
 			return err
@@ -96,8 +96,8 @@ func checkType(t entity.BlockType) error {
 	return nil
 }
 
-func (b Blocks) isOn(t entity.BlockType) (bool, error) {
-	n, err := b.db.Count(modeldb.BlocksC, bson.D{{"_id", t}})
+func (b Blocks) isOn(ctx context.Context, t entity.BlockType) (bool, error) {
+	n, err := b.db.Count(ctx, modeldb.BlocksC, bson.D{{"_id", t}})
 	return n > 0, err
 }
 

@@ -1,6 +1,7 @@
 package crossmodel
 
 import (
+	"context"
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
@@ -12,17 +13,17 @@ import (
 )
 
 // Connections returns the relations with services of other models that match a query, by number.
-func Connections(db *modeltxn.DB, query bson.D) ([]entity.Connection, error) {
+func Connections(ctx context.Context, db *modeltxn.DB, query bson.D) ([]entity.Connection, error) {
 	var docs []modeldb.Relation
-	if err := db.All(modeldb.RelationsC, append(bson.D{{"endpoints.remote", true}}, query...), &docs); err != nil {
+	if err := db.All(ctx, modeldb.RelationsC, append(bson.D{{"endpoints.remote", true}}, query...), &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
-	remotes, err := db.Remotes(nil)
+	remotes, err := db.Remotes(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	offers, err := db.Offers(nil)
+	offers, err := db.Offers(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,24 +56,24 @@ func Connections(db *modeltxn.DB, query bson.D) ([]entity.Connection, error) {
 }
 
 // Offers returns the offers of a model, by name.
-func Offers(db *modeltxn.DB) ([]entity.Offer, error) {
-	docs, err := db.Offers(nil)
+func Offers(ctx context.Context, db *modeltxn.DB) ([]entity.Offer, error) {
+	docs, err := db.Offers(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	connections, err := Connections(db, bson.D{{"offer", bson.D{{"$exists", true}}}})
+	connections, err := Connections(ctx, db, bson.D{{"offer", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return nil, err
 	}
 	all := make([]entity.Offer, 0, len(docs))
 	for _, d := range docs {
-		svc, err := db.Service(d.Service)
+		svc, err := db.Service(ctx, d.Service)
 		if entity.IsNotFound(err) {
 			continue // both were removed meanwhile
 		} else if err != nil {
 			return nil, err
 		}
-		ch, err := db.Charm(svc.CharmURL)
+		ch, err := db.Charm(ctx, svc.CharmURL)
 		if err != nil {
 			return nil, err
 		}
@@ -90,9 +91,9 @@ func Offers(db *modeltxn.DB) ([]entity.Offer, error) {
 
 // Members returns the units of the model's own service that are in a relation with a service of another model; none if
 // there is no such relation.
-func Members(db *modeltxn.DB, relation int) (m entity.Members, err error) {
+func Members(ctx context.Context, db *modeltxn.DB, relation int) (m entity.Members, err error) {
 	m.Units = map[int]map[string]string{}
-	r, err := db.RelationByID(relation)
+	r, err := db.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
 		return m, nil
 	} else if err != nil {
@@ -100,11 +101,11 @@ func Members(db *modeltxn.DB, relation int) (m entity.Members, err error) {
 	}
 	far, _ := r.RemoteEnd()
 	// A unit's settings are written with its scope or before, so scopes are read first.
-	scopes, err := db.ScopesIn(relation)
+	scopes, err := db.ScopesIn(ctx, relation)
 	if err != nil {
 		return m, err
 	}
-	docs, err := db.SettingsIn(relation)
+	docs, err := db.SettingsIn(ctx, relation)
 	if err != nil {
 		return m, err
 	}
@@ -121,22 +122,22 @@ func Members(db *modeltxn.DB, relation int) (m entity.Members, err error) {
 		}
 	}
 	if r.Consumer == nil {
-		m.Egress, err = egress(db, r, units)
+		m.Egress, err = egress(ctx, db, r, units)
 	}
 	return m, err
 }
 
 // Shown returns the status of a service, as users see it.
-func Shown(db *modeltxn.DB, service string) (entity.Status, error) {
-	units, err := db.Units(bson.D{{"service", service}})
+func Shown(ctx context.Context, db *modeltxn.DB, service string) (entity.Status, error) {
+	units, err := db.Units(ctx, bson.D{{"service", service}})
 	if err != nil {
 		return entity.Status{}, err
 	}
-	by, err := modelstatus.Workloads(db, units)
+	by, err := modelstatus.Workloads(ctx, db, units)
 	if err != nil {
 		return entity.Status{}, err
 	}
-	said, err := db.StatusDoc(modeldb.ServiceKey(service))
+	said, err := db.StatusDoc(ctx, modeldb.ServiceKey(service))
 	if err != nil {
 		return entity.Status{}, err
 	}

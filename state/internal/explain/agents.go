@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,14 @@ import (
 )
 
 // unit explains what a unit is waiting for.
-func (x *explainer) unit(u modeldb.Unit, depth int) error {
+func (x *explainer) unit(ctx context.Context, u modeldb.Unit, depth int) error {
 	tag := entity.UnitTag(u.Name)
 	if u.Life == entity.Dying {
-		n, err := x.barred(ofUnit(u), entity.Dead, depth)
+		n, err := x.barred(ctx, ofUnit(u), entity.Dead, depth)
 		if err != nil {
 			return err
 		}
-		return x.unitAgent(u, depth, n > 0)
+		return x.unitAgent(ctx, u, depth, n > 0)
 	}
 	if u.Life == entity.Dead {
 		by := u.Deployer()
@@ -27,7 +28,7 @@ func (x *explainer) unit(u modeldb.Unit, depth int) error {
 			Text: fmt.Sprintf("unit %q is dead: the agent of %s must remove it", u.Name, nameOf(by))})
 		return nil
 	}
-	svc, err := x.db.Service(u.Service)
+	svc, err := x.db.Service(ctx, u.Service)
 	if err != nil {
 		return err
 	}
@@ -37,14 +38,14 @@ func (x *explainer) unit(u modeldb.Unit, depth int) error {
 				u.Service, u.Name)})
 		return nil
 	}
-	if err := x.awaitedStorage(u, depth); err != nil {
+	if err := x.awaitedStorage(ctx, u, depth); err != nil {
 		return err
 	}
-	if err := x.outside(u, svc, depth); err != nil {
+	if err := x.outside(ctx, u, svc, depth); err != nil {
 		return err
 	}
 	if depth == 0 { // below its service that is said already
-		why, user, err := rollout.Holds(x.db, svc, u)
+		why, user, err := rollout.Holds(ctx, x.db, svc, u)
 		if err != nil {
 			return err
 		}
@@ -56,13 +57,13 @@ func (x *explainer) unit(u modeldb.Unit, depth int) error {
 			x.add(reason)
 		}
 	}
-	return x.unitAgent(u, depth, false)
+	return x.unitAgent(ctx, u, depth, false)
 }
 
 // unitAgent explains what the agent of a unit that is not Dead is waiting for, or must do.
-func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
+func (x *explainer) unitAgent(ctx context.Context, u modeldb.Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.Name)
-	shown, err := x.db.StatusDoc(modeldb.WorkloadKey(u.Name))
+	shown, err := x.db.StatusDoc(ctx, modeldb.WorkloadKey(u.Name))
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	case workload.Status == entity.StatusError && !(u.Life == entity.Dying && u.Strength > entity.Plain):
 		reason.By, reason.Since = entity.ByUser, workload.Since
 		reason.Text = fmt.Sprintf("unit %q: %s", u.Name, workload.Explained())
-		if reason.Hint, err = x.waysOut(u); err != nil {
+		if reason.Hint, err = x.waysOut(ctx, u); err != nil {
 			return err
 		}
 		if u.Resolved != entity.ResolvedNone {
@@ -80,21 +81,21 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 			reason.Text += "; it is resolved, and its agent must continue"
 		}
 	case !u.Started:
-		return x.undeployed(u, depth)
+		return x.undeployed(ctx, u, depth)
 	case u.Life == entity.Alive:
-		if held, err := x.held(u, depth); err != nil || held {
+		if held, err := x.held(ctx, u, depth); err != nil || held {
 			return err
 		}
 		if by := u.Deployer(); depth == 0 && by.Kind == entity.KindMachine {
-			m, err := x.db.Machine(by.ID)
+			m, err := x.db.Machine(ctx, by.ID)
 			if err != nil {
 				return err
 			}
-			if err := x.halted(m, depth); err != nil {
+			if err := x.halted(ctx, m, depth); err != nil {
 				return err
 			}
 		}
-		agent, err := x.db.Status(modeldb.UnitKey(u.Name))
+		agent, err := x.db.Status(ctx, modeldb.UnitKey(u.Name))
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 	}
 	x.add(reason)
 	if u.Life == entity.Dying && u.Started {
-		agent, err := x.db.Status(modeldb.UnitKey(u.Name))
+		agent, err := x.db.Status(ctx, modeldb.UnitKey(u.Name))
 		if err != nil {
 			return err
 		}
@@ -122,14 +123,14 @@ func (x *explainer) unitAgent(u modeldb.Unit, depth int, barred bool) error {
 			x.add(working(u, agent, depth+1))
 		}
 	}
-	return x.uprooted(u, depth+1)
+	return x.uprooted(ctx, u, depth+1)
 }
 
 // waysOut describes how a user can deal with a unit's failed hook, and the consequences of each way.
-func (x *explainer) waysOut(u modeldb.Unit) (string, error) {
+func (x *explainer) waysOut(ctx context.Context, u modeldb.Unit) (string, error) {
 	name := u.Name
 	ways := []string{"run the hook again: juju resolved " + name, "skip it: juju resolved --no-retry " + name}
-	svc, err := x.db.Service(u.Service)
+	svc, err := x.db.Service(ctx, u.Service)
 	if err != nil {
 		return "", err
 	}
@@ -175,21 +176,21 @@ func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 
 // uprooted explains what the machine of a Dying unit is waiting for, if the instance on which the unit's
 // agent ran was lost.
-func (x *explainer) uprooted(u modeldb.Unit, depth int) error {
+func (x *explainer) uprooted(ctx context.Context, u modeldb.Unit, depth int) error {
 	by := u.Deployer()
 	if u.Life != entity.Dying || by.Kind != entity.KindMachine {
 		return nil
 	}
-	m, err := x.db.Machine(by.ID)
+	m, err := x.db.Machine(ctx, by.ID)
 	if err != nil || m.InstanceID != "" || m.Life == entity.Dead {
 		return err
 	}
-	return x.machineStart(m, depth)
+	return x.machineStart(ctx, m, depth)
 }
 
 // undeployed explains why a unit's agent has not started yet, or why a Dying unit whose agent never started has not
 // been removed.
-func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
+func (x *explainer) undeployed(ctx context.Context, u modeldb.Unit, depth int) error {
 	tag, by := entity.UnitTag(u.Name), u.Deployer()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.Since,
 		Text: fmt.Sprintf("the agent of unit %q has not come up: the agent of %s must start it", u.Name, nameOf(by))}
@@ -201,11 +202,11 @@ func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 		x.add(reason)
 		return nil
 	}
-	m, err := x.db.Machine(by.ID)
+	m, err := x.db.Machine(ctx, by.ID)
 	if err != nil {
 		return err
 	}
-	status, err := x.db.Status(modeldb.MachineKey(by.ID))
+	status, err := x.db.Status(ctx, modeldb.MachineKey(by.ID))
 	if err != nil {
 		return err
 	}
@@ -216,18 +217,18 @@ func (x *explainer) undeployed(u modeldb.Unit, depth int) error {
 		return nil
 	}
 	x.seen[by] = true
-	return x.machineStart(m, depth+1)
+	return x.machineStart(ctx, m, depth+1)
 }
 
 // machine explains what a machine is waiting for.
-func (x *explainer) machine(m modeldb.Machine, depth int) error {
+func (x *explainer) machine(ctx context.Context, m modeldb.Machine, depth int) error {
 	tag := entity.MachineTag(m.ID)
 	if m.Life == entity.Alive {
 		x.upgrade(m, depth)
-		return x.machineStart(m, depth)
+		return x.machineStart(ctx, m, depth)
 	}
 	if m.Life == entity.Dying {
-		n, err := x.barred(ofMachine(m), entity.Dead, depth)
+		n, err := x.barred(ctx, ofMachine(m), entity.Dead, depth)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -246,7 +247,7 @@ func (x *explainer) machine(m modeldb.Machine, depth int) error {
 	default:
 		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.ID,
 			m.InstanceID)
-		said, err := x.db.Status(modeldb.InstanceKey(m.ID))
+		said, err := x.db.Status(ctx, modeldb.InstanceKey(m.ID))
 		if err != nil && !entity.IsNotFound(err) {
 			return err
 		}
@@ -277,12 +278,12 @@ func (x *explainer) upgrade(m modeldb.Machine, depth int) {
 }
 
 // held explains, and reports, that a unit does nothing because its machine's operating system is upgraded.
-func (x *explainer) held(u modeldb.Unit, depth int) (bool, error) {
-	id, err := x.db.MachineOf(u)
+func (x *explainer) held(ctx context.Context, u modeldb.Unit, depth int) (bool, error) {
+	id, err := x.db.MachineOf(ctx, u)
 	if err != nil || id == "" {
 		return false, err
 	}
-	m, err := x.db.Machine(id)
+	m, err := x.db.Machine(ctx, id)
 	if err != nil || m.Upgrade == nil || slices.Contains(m.Upgrade.Waiting, u.Name) {
 		return false, err
 	}
@@ -291,13 +292,13 @@ func (x *explainer) held(u modeldb.Unit, depth int) (bool, error) {
 }
 
 // machineStart explains why a machine that needs an instance has not started yet.
-func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
+func (x *explainer) machineStart(ctx context.Context, m modeldb.Machine, depth int) error {
 	tag := entity.MachineTag(m.ID)
-	status, err := x.db.Status(modeldb.MachineKey(m.ID))
+	status, err := x.db.Status(ctx, modeldb.MachineKey(m.ID))
 	if err != nil {
 		return err
 	}
-	needs, err := x.needs(m)
+	needs, err := x.needs(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -309,7 +310,7 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 			reason.Text += needs
 		}
 		retry := "juju retry-provisioning " + m.ID
-		own, err := x.db.Constraints(modeldb.MachineKey(m.ID))
+		own, err := x.db.Constraints(ctx, modeldb.MachineKey(m.ID))
 		if err != nil {
 			return err
 		}
@@ -331,17 +332,17 @@ func (x *explainer) machineStart(m modeldb.Machine, depth int) error {
 		reason.By, reason.Starting = tag.String(), true
 		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.ID, m.InstanceID)
 		x.add(reason)
-		return x.halted(m, depth+1)
+		return x.halted(ctx, m, depth+1)
 	default:
-		return x.halted(m, depth)
+		return x.halted(ctx, m, depth)
 	}
 	x.add(reason)
 	return nil
 }
 
 // halted explains that a machine can't act, if the cloud reports that its instance is not running.
-func (x *explainer) halted(m modeldb.Machine, depth int) error {
-	said, err := x.db.Status(modeldb.InstanceKey(m.ID))
+func (x *explainer) halted(ctx context.Context, m modeldb.Machine, depth int) error {
+	said, err := x.db.Status(ctx, modeldb.InstanceKey(m.ID))
 	if entity.IsNotFound(err) || err == nil && (said.Status == "" || said.Status == modeldb.InstanceRuns) {
 		return nil
 	}

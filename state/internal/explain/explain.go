@@ -3,6 +3,7 @@ package explain
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,12 +24,12 @@ const explained = 10
 // Entity returns why an entity has not started or has not been removed yet. It reads only the model; the
 // caller adds whether an agent is connected. The error is entity.NotFound if the entity does not exist and
 // has no leftovers.
-func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
+func Entity(ctx context.Context, db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{db: db, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
-	found, err := x.explain(tag, 0)
+	found, err := x.explain(ctx, tag, 0)
 	if entity.IsNotFound(err) {
-		left, rerr := leftovers(db, tag)
+		left, rerr := leftovers(ctx, db, tag)
 		if rerr != nil || len(left) == 0 {
 			return e, cmp.Or(rerr, err)
 		}
@@ -42,7 +43,7 @@ func Entity(db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
 	for i := range e.Reasons {
 		e.Reasons[i].Since = writable(e.Reasons[i].Since)
 	}
-	refusals, err := db.Refusals(lifecycle.RowOf(found.kind).In, tag.ID)
+	refusals, err := db.Refusals(ctx, lifecycle.RowOf(found.kind).In, tag.ID)
 	if err != nil {
 		return e, err
 	}
@@ -61,7 +62,7 @@ func writable(t time.Time) time.Time {
 }
 
 // leftovers returns the leftovers of an entity that may have left something in the cloud.
-func leftovers(db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
+func leftovers(ctx context.Context, db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
 	key := ""
 	switch tag.Kind {
 	case entity.KindMachine:
@@ -71,11 +72,11 @@ func leftovers(db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
 	default:
 		return nil, nil
 	}
-	model, err := db.Model()
+	model, err := db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := db.Leftovers(bson.D{{"of", key}})
+	docs, err := db.Leftovers(ctx, bson.D{{"of", key}})
 	var all []entity.Leftover
 	for _, d := range docs {
 		all = append(all, d.Leftover(model))
@@ -85,7 +86,7 @@ func leftovers(db *modeltxn.DB, tag entity.Tag) ([]entity.Leftover, error) {
 
 // Unsettled returns the tags of the entities for which Entity has reasons: those that are Dying or Dead, and
 // those that have not started.
-func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
+func Unsettled(ctx context.Context, db *modeltxn.DB) ([]entity.Tag, error) {
 	var tags []entity.Tag
 	note := func(ids []string, tag func(string) entity.Tag) {
 		sort := len(tags)
@@ -111,20 +112,20 @@ func Unsettled(db *modeltxn.DB) ([]entity.Tag, error) {
 		{modeldb.RemotesC, going, entity.ServiceTag},
 		{modeldb.StatusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
 	} {
-		ids, err := db.IDs(c.name, c.query)
+		ids, err := db.IDs(ctx, c.name, c.query)
 		if err != nil {
 			return nil, err
 		}
 		note(ids, c.tag)
 	}
-	unset, err := unsetMachines(db)
+	unset, err := unsetMachines(ctx, db)
 	note(unset, entity.MachineTag) // they are pending too
 	return tags, err
 }
 
 // unsetMachines returns the ids of the machines without a status.
-func unsetMachines(db *modeltxn.DB) ([]string, error) {
-	machines, err := db.IDs(modeldb.MachinesC, nil)
+func unsetMachines(ctx context.Context, db *modeltxn.DB) ([]string, error) {
+	machines, err := db.IDs(ctx, modeldb.MachinesC, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func unsetMachines(db *modeltxn.DB) ([]string, error) {
 	for i, id := range machines {
 		keys[i] = modeldb.MachineKey(id)
 	}
-	statuses, err := db.IDs(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
+	statuses, err := db.IDs(ctx, modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
 	set := map[string]bool{}
 	for _, key := range statuses {
 		set[key] = true
@@ -186,69 +187,69 @@ type explainer struct {
 func (x *explainer) add(r entity.Reason) { x.reasons = append(x.reasons, r) }
 
 // explain adds the reasons for an entity, and returns the entity.
-func (x *explainer) explain(tag entity.Tag, depth int) (subject, error) {
+func (x *explainer) explain(ctx context.Context, tag entity.Tag, depth int) (subject, error) {
 	x.seen[tag] = true
 	switch tag.Kind {
 	case entity.KindUnit:
-		return explainOne(x.db.Unit, ofUnit, x.unit, tag, depth)
+		return explainOne(ctx, x.db.Unit, ofUnit, x.unit, tag, depth)
 	case entity.KindMachine:
-		return explainOne(x.db.Machine, ofMachine, x.machine, tag, depth)
+		return explainOne(ctx, x.db.Machine, ofMachine, x.machine, tag, depth)
 	case entity.KindService:
-		found, err := explainOne(x.db.Service, ofService, x.service, tag, depth)
+		found, err := explainOne(ctx, x.db.Service, ofService, x.service, tag, depth)
 		if entity.IsNotFound(err) {
-			if remote, rerr := explainOne(x.db.Remote, ofRemote, x.remote, tag, depth); !entity.IsNotFound(rerr) {
+			if remote, rerr := explainOne(ctx, x.db.Remote, ofRemote, x.remote, tag, depth); !entity.IsNotFound(rerr) {
 				return remote, rerr
 			}
 		}
 		return found, err
 	case entity.KindOffer:
-		return explainOne(x.db.Offer, ofOffer, x.offer, tag, depth)
+		return explainOne(ctx, x.db.Offer, ofOffer, x.offer, tag, depth)
 	case entity.KindStorage:
-		return explainOne(x.db.Storage, ofStorage, x.storage, tag, depth)
+		return explainOne(ctx, x.db.Storage, ofStorage, x.storage, tag, depth)
 	case entity.KindRelation:
-		return explainOne(x.db.Relation, ofRelation, x.relation, tag, depth)
+		return explainOne(ctx, x.db.Relation, ofRelation, x.relation, tag, depth)
 	}
 	return subject{}, entity.Errorf(entity.Invalid, "cannot explain %q", tag.String())
 }
 
 // explainOne reads the document of an entity of one kind, and adds its reasons.
-func explainOne[D any](read func(string) (D, error), as func(D) subject, explain func(D, int) error,
-	tag entity.Tag, depth int) (subject, error) {
-	doc, err := read(tag.ID)
+func explainOne[D any](ctx context.Context, read func(context.Context, string) (D, error), as func(D) subject,
+	explain func(context.Context, D, int) error, tag entity.Tag, depth int) (subject, error) {
+	doc, err := read(ctx, tag.ID)
 	if err != nil {
 		return subject{}, err
 	}
-	return as(doc), explain(doc, depth)
+	return as(doc), explain(ctx, doc, depth)
 }
 
 // sources reads the entities that refer to a target, in natural order; none if the sources are scopes. The tag of an
 // attachment is that of what the target is attached to.
-func (x *explainer) sources(ref lifecycle.Ref, name string) ([]subject, error) {
+func (x *explainer) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]subject, error) {
 	query := modeldb.SourcesQuery(ref, name)
 	switch ref.From {
 	case lifecycle.Principal, lifecycle.Subordinate:
-		docs, err := x.db.Units(query)
+		docs, err := x.db.Units(ctx, query)
 		return each(docs, ofUnit), err
 	case lifecycle.Machine, lifecycle.Container:
-		docs, err := x.db.Machines(query)
+		docs, err := x.db.Machines(ctx, query)
 		return each(docs, ofMachine), err
 	case lifecycle.Service:
-		docs, err := x.db.Services(query)
+		docs, err := x.db.Services(ctx, query)
 		return each(docs, ofService), err
 	case lifecycle.Relation:
-		docs, err := x.db.RelationsBy(ref, name)
+		docs, err := x.db.RelationsBy(ctx, ref, name)
 		return each(docs, ofRelation), err
 	case lifecycle.Offer:
-		docs, err := x.db.Offers(query)
+		docs, err := x.db.Offers(ctx, query)
 		return each(docs, ofOffer), err
 	case lifecycle.Remote:
-		docs, err := x.db.Remotes(query)
+		docs, err := x.db.Remotes(ctx, query)
 		return each(docs, ofRemote), err
 	case lifecycle.Storage:
-		docs, err := x.db.Storages(query)
+		docs, err := x.db.Storages(ctx, query)
 		return each(docs, ofStorage), err
 	case lifecycle.Attachment:
-		docs, err := x.db.Attachments(query)
+		docs, err := x.db.Attachments(ctx, query)
 		return each(docs, func(a modeldb.Attachment) subject {
 			tag := entity.StorageTag(a.Storage)
 			if ref.To == lifecycle.Storage {
@@ -293,15 +294,15 @@ type blocker struct {
 }
 
 // blockers reads the sources of a reference to an entity.
-func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err error) {
-	sources, err := x.sources(ref, e.name)
+func (x *explainer) blockers(ctx context.Context, ref lifecycle.Ref, e subject) (all []blocker, err error) {
+	sources, err := x.sources(ctx, ref, e.name)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range sources {
 		all = append(all, blocker{tag: s.tag, name: s.tag.ID, since: s.Since})
 	}
-	scopes, err := x.db.ScopesOf(ref, e.name)
+	scopes, err := x.db.ScopesOf(ctx, ref, e.name)
 	for _, s := range scopes {
 		if !s.IsUnit() {
 			all = append(all, blocker{since: e.Since, instead: entity.Reason{By: entity.ByController,
@@ -322,7 +323,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 		}
 		if e.kind != lifecycle.Relation {
 			// The unit must leave the relation; the relation itself may remain.
-			r, err := x.db.RelationByID(s.Relation)
+			r, err := x.db.RelationByID(ctx, s.Relation)
 			if entity.IsNotFound(err) {
 				continue
 			} else if err != nil {
@@ -337,7 +338,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e subject) (all []blocker, err e
 
 // barred adds a reason for each source that keeps an entity from a life, and below it the source's own reasons. It
 // returns the number of sources.
-func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
+func (x *explainer) barred(ctx context.Context, e subject, to entity.Life, depth int) (int, error) {
 	n, of := 0, e.tag
 	refs := lifecycle.Bars(e.kind, to)
 	for _, ref := range refs {
@@ -345,7 +346,7 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 		if ref.Alive && e.Life != entity.Alive && slices.ContainsFunc(refs, again) {
 			continue // another reference names these sources too
 		}
-		all, err := x.blockers(ref, e)
+		all, err := x.blockers(ctx, ref, e)
 		if err != nil {
 			return n, err
 		}
@@ -366,7 +367,7 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 				continue
 			}
 			before := len(x.reasons)
-			if _, err := x.explain(b.tag, depth+1); err != nil && !entity.IsNotFound(err) {
+			if _, err := x.explain(ctx, b.tag, depth+1); err != nil && !entity.IsNotFound(err) {
 				return n, err
 			}
 			if b.must.Text != "" && len(x.reasons) == before {
@@ -379,38 +380,42 @@ func (x *explainer) barred(e subject, to entity.Life, depth int) (int, error) {
 }
 
 // service explains why a Dying service has not been removed, or why units of an Alive one have not started.
-func (x *explainer) service(s modeldb.Service, depth int) error {
+func (x *explainer) service(ctx context.Context, s modeldb.Service, depth int) error {
 	if s.Life == entity.Alive {
 		if s.Rollout != nil && s.Rollout.Stopped != "" {
 			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(s.Name).String(), By: entity.ByUser, Since: s.Rollout.Since,
 				Text: fmt.Sprintf("the upgrade of service %q to charm %s has stopped: %s", s.Name, s.CharmURL, s.Rollout.Stopped),
 				Hint: s.Rollout.Public().Ways(s.Name)})
 		}
-		return x.serviceUnits(s, depth)
+		return x.serviceUnits(ctx, s, depth)
 	}
-	_, err := x.barred(ofService(s), entity.Gone, depth)
+	_, err := x.barred(ctx, ofService(s), entity.Gone, depth)
 	return err
 }
 
 // offer explains why a Dying offer has not been removed.
-func (x *explainer) offer(o modeldb.Offer, depth int) error { return x.going(ofOffer(o), depth) }
+func (x *explainer) offer(ctx context.Context, o modeldb.Offer, depth int) error {
+	return x.going(ctx, ofOffer(o), depth)
+}
 
 // remote explains why a Dying remote service has not been removed.
-func (x *explainer) remote(r modeldb.Remote, depth int) error { return x.going(ofRemote(r), depth) }
+func (x *explainer) remote(ctx context.Context, r modeldb.Remote, depth int) error {
+	return x.going(ctx, ofRemote(r), depth)
+}
 
-func (x *explainer) going(e subject, depth int) error {
+func (x *explainer) going(ctx context.Context, e subject, depth int) error {
 	if e.Life == entity.Alive {
 		return nil
 	}
-	_, err := x.barred(e, entity.Gone, depth)
+	_, err := x.barred(ctx, e, entity.Gone, depth)
 	return err
 }
 
 // relation explains why a Dying relation has not been removed, or that an Alive one will be destroyed with
 // its service.
-func (x *explainer) relation(r modeldb.Relation, depth int) error {
+func (x *explainer) relation(ctx context.Context, r modeldb.Relation, depth int) error {
 	if r.Life != entity.Alive {
-		_, err := x.barred(ofRelation(r), entity.Gone, depth)
+		_, err := x.barred(ctx, ofRelation(r), entity.Gone, depth)
 		return err
 	}
 	for _, ref := range lifecycle.RefsFrom(lifecycle.Relation) {
@@ -421,7 +426,7 @@ func (x *explainer) relation(r modeldb.Relation, depth int) error {
 			if ref.To != lifecycle.Service && ref.To != lifecycle.Remote || (ref.To == lifecycle.Remote) != end.Remote {
 				continue
 			}
-			life, err := x.lifeOf(end)
+			life, err := x.lifeOf(ctx, end)
 			if entity.IsNotFound(err) || err == nil && life == entity.Alive {
 				continue
 			} else if err != nil {
@@ -435,12 +440,12 @@ func (x *explainer) relation(r modeldb.Relation, depth int) error {
 }
 
 // lifeOf reads the life of an endpoint's service.
-func (x *explainer) lifeOf(end modeldb.Endpoint) (entity.Life, error) {
+func (x *explainer) lifeOf(ctx context.Context, end modeldb.Endpoint) (entity.Life, error) {
 	if end.Remote {
-		r, err := x.db.Remote(end.Service)
+		r, err := x.db.Remote(ctx, end.Service)
 		return r.Life, err
 	}
-	s, err := x.db.Service(end.Service)
+	s, err := x.db.Service(ctx, end.Service)
 	return s.Life, err
 }
 
@@ -449,14 +454,14 @@ var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, ent
 	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
 
 // serviceUnits explains what the first few waiting units of an Alive service are waiting for.
-func (x *explainer) serviceUnits(s modeldb.Service, depth int) error {
+func (x *explainer) serviceUnits(ctx context.Context, s modeldb.Service, depth int) error {
 	name := s.Name
-	units, err := x.db.IDs(modeldb.UnitsC, bson.D{{"service", name},
+	units, err := x.db.IDs(ctx, modeldb.UnitsC, bson.D{{"service", name},
 		{"$or", []bson.D{{{"life", bson.D{{"$ne", entity.Alive}}}}, {{"started", false}}}}})
 	if err != nil {
 		return err
 	}
-	keys, err := x.db.IDs(modeldb.StatusesC, bson.D{
+	keys, err := x.db.IDs(ctx, modeldb.StatusesC, bson.D{
 		{"_id", bson.D{{"$gt", modeldb.UnitKey(name + "/")}, {"$lt", modeldb.UnitKey(name + "0")}}}, // 0 follows / in ASCII
 		{"status", bson.D{{"$in", unsettled}}}})
 	if err != nil {
@@ -478,14 +483,14 @@ func (x *explainer) serviceUnits(s modeldb.Service, depth int) error {
 		if x.seen[tag] {
 			continue
 		}
-		if _, err := x.explain(tag, depth); err != nil && !entity.IsNotFound(err) {
+		if _, err := x.explain(ctx, tag, depth); err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 	}
 	if len(x.reasons) > shown || s.Subordinate {
 		return nil
 	}
-	n, err := x.db.Count(modeldb.UnitsC, bson.D{{"service", name}})
+	n, err := x.db.Count(ctx, modeldb.UnitsC, bson.D{{"service", name}})
 	if err == nil && n == 0 {
 		x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), By: entity.ByUser,
 			Text: fmt.Sprintf("service %q has no units", name), Hint: "juju add-unit " + name})

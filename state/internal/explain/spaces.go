@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 
 // needs returns in which spaces a machine without an instance must have an address, or none, and who demands that, as the end
 // of a sentence; "" if it may be in any.
-func (x *explainer) needs(m modeldb.Machine) (string, error) {
-	text, err := x.db.Constraints(modeldb.MachineKey(m.ID))
+func (x *explainer) needs(ctx context.Context, m modeldb.Machine) (string, error) {
+	text, err := x.db.Constraints(ctx, modeldb.MachineKey(m.ID))
 	if err != nil {
 		return "", err
 	}
@@ -24,7 +25,7 @@ func (x *explainer) needs(m modeldb.Machine) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	doc, err := x.db.Networks()
+	doc, err := x.db.Networks(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -44,12 +45,12 @@ func (x *explainer) needs(m modeldb.Machine) (string, error) {
 	for _, name := range out {
 		add("no", name, "its constraints")
 	}
-	units, err := x.db.Units(bson.D{{"machine", m.ID}})
+	units, err := x.db.Units(ctx, bson.D{{"machine", m.ID}})
 	if err != nil {
 		return "", err
 	}
 	for _, u := range units {
-		service, err := x.db.Service(u.Service)
+		service, err := x.db.Service(ctx, u.Service)
 		if err != nil {
 			return "", err
 		}
@@ -66,25 +67,25 @@ func (x *explainer) needs(m modeldb.Machine) (string, error) {
 }
 
 // outside explains that the endpoints of a unit use an address outside the spaces to which they were bound by force.
-func (x *explainer) outside(u modeldb.Unit, service modeldb.Service, depth int) error {
+func (x *explainer) outside(ctx context.Context, u modeldb.Unit, service modeldb.Service, depth int) error {
 	if depth > 0 || len(service.Bindings) == 0 {
 		return nil
 	}
 	on := u
 	if u.Principal != "" {
 		var err error
-		if on, err = x.db.Unit(u.Principal); err != nil {
+		if on, err = x.db.Unit(ctx, u.Principal); err != nil {
 			return err
 		}
 	}
 	if on.Machine == "" {
 		return nil
 	}
-	m, err := x.db.Machine(on.Machine)
+	m, err := x.db.Machine(ctx, on.Machine)
 	if err != nil {
 		return err
 	}
-	doc, err := x.db.Networks()
+	doc, err := x.db.Networks(ctx)
 	for _, space := range networks.Lacks(doc, service, m) {
 		x.add(entity.Reason{Depth: depth, Of: entity.UnitTag(u.Name).String(), By: entity.ByUser,
 			Text: fmt.Sprintf("machine %s of unit %q has no address in space %q, to which service %q is bound: the unit uses another one",

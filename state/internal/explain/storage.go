@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
@@ -10,9 +11,9 @@ import (
 )
 
 // awaitedStorage explains which storage of an Alive unit is not attached yet.
-func (x *explainer) awaitedStorage(u modeldb.Unit, depth int) error {
+func (x *explainer) awaitedStorage(ctx context.Context, u modeldb.Unit, depth int) error {
 	missing := bson.D{{"unit", u.Name}, {"life", entity.Alive}, {"location", bson.D{{"$exists", false}}}}
-	all, err := x.db.Attachments(missing)
+	all, err := x.db.Attachments(ctx, missing)
 	for _, a := range all {
 		x.add(entity.Reason{Depth: depth, Of: entity.UnitTag(u.Name).String(), Ref: "attachments", Since: a.Since,
 			Text: fmt.Sprintf("unit %q waits for storage %q", u.Name, a.Storage)})
@@ -20,7 +21,7 @@ func (x *explainer) awaitedStorage(u modeldb.Unit, depth int) error {
 		if x.seen[tag] {
 			continue
 		}
-		if _, err := x.explain(tag, depth+1); err != nil && !entity.IsNotFound(err) {
+		if _, err := x.explain(ctx, tag, depth+1); err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 	}
@@ -28,8 +29,8 @@ func (x *explainer) awaitedStorage(u modeldb.Unit, depth int) error {
 }
 
 // after adds to the text of a reason which storage must be attached or detached first.
-func (x *explainer) after(a modeldb.Attachment, text string) (string, error) {
-	others, err := x.db.Attachments(bson.D{{"machine", a.Machine}})
+func (x *explainer) after(ctx context.Context, a modeldb.Attachment, text string) (string, error) {
+	others, err := x.db.Attachments(ctx, bson.D{{"machine", a.Machine}})
 	if _, after := a.Meets(others); after != "" {
 		text += fmt.Sprintf(", after storage %q", after)
 	}
@@ -37,8 +38,8 @@ func (x *explainer) after(a modeldb.Attachment, text string) (string, error) {
 }
 
 // storage explains what a storage instance is waiting for.
-func (x *explainer) storage(s modeldb.Storage, depth int) error {
-	a, err := x.db.AttachmentOf(s.ID)
+func (x *explainer) storage(ctx context.Context, s modeldb.Storage, depth int) error {
+	a, err := x.db.AttachmentOf(ctx, s.ID)
 	if err != nil {
 		return err
 	}
@@ -50,14 +51,14 @@ func (x *explainer) storage(s modeldb.Storage, depth int) error {
 	case a != nil && a.Life == entity.Dead:
 		reason.Since = a.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must detach storage %q from machine %s", s.ID, a.Machine)
-		if reason.Text, err = x.after(*a, reason.Text); err != nil {
+		if reason.Text, err = x.after(ctx, *a, reason.Text); err != nil {
 			return err
 		}
 	case s.Life != entity.Alive:
-		if n, err := x.barred(ofStorage(s), entity.Dead, depth); err != nil || n > 0 {
+		if n, err := x.barred(ctx, ofStorage(s), entity.Dead, depth); err != nil || n > 0 {
 			return err
 		}
-		model, err := x.db.Model()
+		model, err := x.db.Model(ctx)
 		if err != nil {
 			return err
 		}
@@ -69,13 +70,13 @@ func (x *explainer) storage(s modeldb.Storage, depth int) error {
 	case a != nil && a.Location == "":
 		reason.Since = a.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must attach storage %q to machine %s", s.ID, a.Machine)
-		if reason.Text, err = x.after(*a, reason.Text); err != nil {
+		if reason.Text, err = x.after(ctx, *a, reason.Text); err != nil {
 			return err
 		}
 	default:
 		return nil
 	}
-	said, err := x.db.Status(modeldb.StorageKey(s.ID))
+	said, err := x.db.Status(ctx, modeldb.StorageKey(s.ID))
 	if err != nil {
 		return err
 	}

@@ -67,22 +67,22 @@ func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 // claim makes one attempt. If it returns false without an error, the caller must retry.
 func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, done bool, err error) {
 	service := u.Service
-	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
+	held, err := l.Leases.Read(ctx, lease.ID(l.DB.UUID, service))
 	if err != nil {
 		return 0, false, err
 	}
 	holds := held.Holder == u.Name
 	if !holds {
-		if free, err := l.isFree(held); err != nil || !free {
+		if free, err := l.isFree(ctx, held); err != nil || !free {
 			return 0, false, orRefused(err)
 		}
 	}
-	if u, err = l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
+	if u, err = l.DB.Unit(ctx, u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 		return 0, false, refusedLeadership()
 	} else if err != nil {
 		return 0, false, err
 	}
-	leader, there, err := l.DB.Leader(service)
+	leader, there, err := l.DB.Leader(ctx, service)
 	if err != nil {
 		return 0, false, err
 	}
@@ -111,14 +111,14 @@ func orRefused(err error) error {
 }
 
 // isFree reports whether any unit may take a lease: it has expired or was released, or its holder is Dead or removed.
-func (l Leadership) isFree(held lease.Lease) (bool, error) {
+func (l Leadership) isFree(ctx context.Context, held lease.Lease) (bool, error) {
 	if held.Holder == "" || held.Left <= 0 {
 		return true, nil
 	}
-	if holder, err := l.DB.AsWatched().Unit(held.Holder); err == nil && holder.Life != entity.Dead {
+	if holder, err := l.DB.AsWatched().Unit(ctx, held.Holder); err == nil && holder.Life != entity.Dead {
 		return false, nil // once that has changed, an event wakes who waits for it
 	}
-	holder, err := l.DB.Unit(held.Holder)
+	holder, err := l.DB.Unit(ctx, held.Holder)
 	if entity.IsNotFound(err) {
 		return true, nil
 	}
@@ -129,12 +129,12 @@ func (l Leadership) isFree(held lease.Lease) (bool, error) {
 func (l Leadership) makeLeaders(ctx context.Context, service string) error {
 	token := mongo.NewID()
 	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
-		if _, there, err := l.DB.Leader(service); err != nil {
+		if _, there, err := l.DB.Leader(ctx, service); err != nil {
 			return err
 		} else if there {
 			return mongo.ErrNothing
 		}
-		if _, err := l.DB.Service(service); entity.IsNotFound(err) {
+		if _, err := l.DB.Service(ctx, service); entity.IsNotFound(err) {
 			return refusedLeadership() // the service was removed, and the unit with it
 		} else if err != nil {
 			return err
@@ -150,12 +150,12 @@ func (l Leadership) makeLeaders(ctx context.Context, service string) error {
 // becomeLeader is the second step of a claim, by the holder of the lease.
 func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int64) error {
 	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
-		if u, err := l.DB.Unit(u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
+		if u, err := l.DB.Unit(ctx, u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
 			return refusedLeadership()
 		} else if err != nil {
 			return err
 		}
-		leader, there, err := l.DB.Leader(u.Service)
+		leader, there, err := l.DB.Leader(ctx, u.Service)
 		switch {
 		case err != nil:
 			return err
@@ -173,21 +173,21 @@ func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int6
 
 // Assert asserts that a unit leads its service by the claim that returned this epoch. The error is
 // entity.LeadershipRefused if it does not, and entity.NotFound if the unit was removed.
-func Assert(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, epoch int64) error {
-	leader, _, err := db.Leader(u.Service)
+func Assert(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, epoch int64) error {
+	leader, _, err := db.Leader(ctx, u.Service)
 	if err != nil {
 		return err
 	}
 	if leader.Holder != u.Name || leader.Epoch != epoch {
-		return Refusal(db, u)
+		return Refusal(ctx, db, u)
 	}
 	o.Assert(modeldb.LeadersC, u.Service, bson.D{{"holder", u.Name}, {"epoch", epoch}})
 	return nil
 }
 
 // Refusal returns why a unit does not lead.
-func Refusal(db *modeltxn.DB, u modeldb.Unit) error {
-	if _, err := db.Unit(u.Name); err != nil {
+func Refusal(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) error {
+	if _, err := db.Unit(ctx, u.Name); err != nil {
 		return err // it was removed, so it no longer leads
 	}
 	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.Name, u.Service)
@@ -197,7 +197,7 @@ func Refusal(db *modeltxn.DB, u modeldb.Unit) error {
 // lead.
 func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 	for tries := l.Leases.Tries(); tries.Next(); {
-		held, err := l.Leases.Read(lease.ID(l.DB.UUID, u.Service))
+		held, err := l.Leases.Read(ctx, lease.ID(l.DB.UUID, u.Service))
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (l Leadership) Release(ctx context.Context, u modeldb.Unit) error {
 // stepDown removes the unit from the leaders document if it leads by the claim of this epoch.
 func (l Leadership) stepDown(ctx context.Context, u modeldb.Unit, epoch int64) error {
 	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
-		leader, _, err := l.DB.Leader(u.Service)
+		leader, _, err := l.DB.Leader(ctx, u.Service)
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 	defer sub.Close()
 	holder := ""
 	for {
-		held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
+		held, err := l.Leases.Read(ctx, lease.ID(l.DB.UUID, service))
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 			holder = held.Holder
 			sub.Add(watcher.Doc(modeldb.UnitsC, holder))
 		}
-		if free, err := l.isFree(held); err != nil || free {
+		if free, err := l.isFree(ctx, held); err != nil || free {
 			return err
 		}
 		if err := sub.Await(ctx, held.Left); err != nil {
@@ -263,8 +263,8 @@ func (l Leadership) BlockUntilReleased(ctx context.Context, service string) erro
 }
 
 // LeaveLease adds a cleanup that removes the lease of a service being removed.
-func LeaveLease(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
-	doc, there, err := db.Leader(service)
+func LeaveLease(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service string) error {
+	doc, there, err := db.Leader(ctx, service)
 	if there {
 		o.Cleanup(modeldb.CleanupLease, service+"#"+doc.Token)
 	}
@@ -274,12 +274,12 @@ func LeaveLease(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 // EndLease removes the lease of a removed service, unless a new service of the same name has taken it over.
 func (l Leadership) EndLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
-	held, err := l.Leases.Read(lease.ID(l.DB.UUID, service))
+	held, err := l.Leases.Read(ctx, lease.ID(l.DB.UUID, service))
 	if err != nil || !held.There {
 		return err == nil, err
 	}
 	if held.Holder != "" {
-		if _, err := l.DB.Unit(held.Holder); !entity.IsNotFound(err) {
+		if _, err := l.DB.Unit(ctx, held.Holder); !entity.IsNotFound(err) {
 			return err == nil, err
 		}
 	}

@@ -70,7 +70,7 @@ func judgeRollout(v *view, service string) *check.Wrong {
 
 // leasesOf returns the ids of the model's leases.
 func (o Outside) leasesOf(v *view) []string {
-	ids, err := o.Leases.IDs(o.UUID)
+	ids, err := o.Leases.IDs(v.Context(), o.UUID)
 	v.Fail(err)
 	return ids
 }
@@ -86,7 +86,7 @@ func (o Outside) judgeLease(v *view, id string) *check.Wrong {
 			return nil // the cleanup will remove it
 		}
 	}
-	l, err := o.Leases.Read(id)
+	l, err := o.Leases.Read(v.Context(), id)
 	v.Fail(err)
 	if err != nil || !l.There {
 		return nil
@@ -141,7 +141,7 @@ func (o Outside) judgeUpload(v *view, id string) *check.Wrong {
 
 // judgeArchive checks that an archive exists and has a reference from the model.
 func (o Outside) judgeArchive(v *view, where check.DocID, what, sum, mend string) *check.Wrong {
-	there, referred, err := o.Archives.Find(sum)
+	there, referred, err := o.Archives.Find(v.Context(), sum)
 	if err != nil {
 		v.Fail(err)
 		return nil

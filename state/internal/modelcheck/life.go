@@ -194,8 +194,8 @@ func judgeSequence(v *view, id string) *check.Wrong {
 	}
 	return &check.Wrong{Where: check.DocID{modeldb.SequenceC, id},
 		What:   fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
-		Repair: "continue after it", Act: func(context.Context) error {
-			return v.DB.With(modeldb.SequenceC, func(c *mgo.Collection) error {
+		Repair: "continue after it", Act: func(ctx context.Context) error {
+			return v.DB.With(ctx, modeldb.SequenceC, func(c *mgo.Collection) error {
 				_, err := c.UpsertId(id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
 				return err
 			})

@@ -68,7 +68,7 @@ type Outside struct {
 	UUID     string
 	Leases   *lease.Leases
 	Archives interface {
-		Find(sum string) (there, referred bool, err error)
+		Find(ctx context.Context, sum string) (there, referred bool, err error)
 		Refer(ctx context.Context, sum string) error
 	}
 	// Made returns the model's document as it was created.

@@ -1,6 +1,8 @@
 package modelstatus
 
 import (
+	"context"
+
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -9,7 +11,7 @@ import (
 )
 
 // Backlog counts what in the model waits, or has failed. Each count is of its own moment.
-func Backlog(db *modeltxn.DB) (b entity.Backlog, err error) {
+func Backlog(ctx context.Context, db *modeltxn.DB) (b entity.Backlog, err error) {
 	// failed selects the statuses of errors whose keys begin with a letter and #.
 	failed := func(kind string) bson.D {
 		return bson.D{{"_id", bson.D{{"$gt", kind + "#"}, {"$lt", kind + "$"}}}, {"status", entity.StatusError}}
@@ -26,7 +28,7 @@ func Backlog(db *modeltxn.DB) (b entity.Backlog, err error) {
 		{&b.Tasks, modeldb.TasksC, bson.D{{"status", entity.TaskPending}}},
 		{&b.Agents, modeldb.CredentialsC, nil},
 	} {
-		if *c.into, err = db.Count(c.collection, c.query); err != nil {
+		if *c.into, err = db.Count(ctx, c.collection, c.query); err != nil {
 			return b, err
 		}
 	}

@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
@@ -12,17 +13,17 @@ import (
 
 // GoalState returns the units of a unit's service, and the related services with their units. For a container
 // relation it returns only the units in the same container. Peer relations have no entry, as in Juju.
-func GoalState(db *modeltxn.DB, u modeldb.Unit) (entity.GoalState, error) {
-	goal, err := goalState(db, u)
+func GoalState(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (entity.GoalState, error) {
+	goal, err := goalState(ctx, db, u)
 	if err != nil {
 		return goal, fmt.Errorf("cannot read the goal state: %w", err)
 	}
 	return goal, nil
 }
 
-func goalState(db *modeltxn.DB, u modeldb.Unit) (goal entity.GoalState, err error) {
+func goalState(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (goal entity.GoalState, err error) {
 	service := u.Service
-	relations, err := db.RelationsOf(service)
+	relations, err := db.RelationsOf(ctx, service)
 	if err != nil {
 		return goal, err
 	}
@@ -30,11 +31,11 @@ func goalState(db *modeltxn.DB, u modeldb.Unit) (goal entity.GoalState, err erro
 	for _, r := range relations {
 		services = append(services, r.Counterpart(service).Service)
 	}
-	units, err := db.Units(bson.D{{"service", bson.D{{"$in", services}}}, {"life", bson.D{{"$ne", entity.Dead}}}})
+	units, err := db.Units(ctx, bson.D{{"service", bson.D{{"$in", services}}}, {"life", bson.D{{"$ne", entity.Dead}}}})
 	if err != nil {
 		return goal, err
 	}
-	workloads, err := Workloads(db, units)
+	workloads, err := Workloads(ctx, db, units)
 	if err != nil {
 		return goal, err
 	}

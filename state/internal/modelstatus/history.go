@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,7 @@ const maxHistory = 10000
 // removed entity is kept for a while. The error is entity.NotFound if neither the entity nor a history of it exists.
 //
 // A model keeps a limited number of statuses, shared by all its entities.
-func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
+func History(ctx context.Context, db *modeltxn.DB, kind entity.HistoryKind, id string,
 	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
 	if err != nil {
@@ -31,21 +32,21 @@ func History(db *modeltxn.DB, kind entity.HistoryKind, id string,
 	for key := range kinds {
 		keys = append(keys, key)
 	}
-	past, err := pastStatuses(db, keys, filter)
+	past, err := pastStatuses(ctx, db, keys, filter)
 	if err != nil {
 		return nil, err
 	}
 	// The current status may be missing from the history if it is an initial one, or if writing it failed.
 	var present []modeldb.Status
 	for _, key := range keys {
-		if now, err := db.StatusDoc(key); err == nil {
+		if now, err := db.StatusDoc(ctx, key); err == nil {
 			present = append(present, now)
 		} else if !entity.IsNotFound(err) {
 			return nil, err
 		}
 	}
 	if len(past) == 0 && len(present) == 0 {
-		return nil, checkExisted(db, kind, keys, id)
+		return nil, checkExisted(ctx, db, kind, keys, id)
 	}
 	for _, now := range present {
 		if now.Since.Before(filter.From) || slices.Contains(filter.Exclude, now.Message) {
@@ -117,7 +118,7 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 }
 
 // pastStatuses reads the history of some keys, oldest first.
-func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
+func pastStatuses(ctx context.Context, db *modeltxn.DB, keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
 		query = append(query, bson.DocElem{Name: "since", Value: bson.D{{"$gte", filter.From}}})
@@ -130,7 +131,7 @@ func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) (
 		most = min(most, filter.Size)
 	}
 	var past []modeldb.PastStatus
-	err := db.Reading(modeldb.HistoryC, func(c *mgo.Collection) error {
+	err := db.Reading(ctx, modeldb.HistoryC, func(c *mgo.Collection) error {
 		return cursor.Find(c, query).Sort("-$natural").Limit(most).All(&past)
 	})
 	if err != nil {
@@ -142,8 +143,8 @@ func pastStatuses(db *modeltxn.DB, keys []string, filter entity.HistoryFilter) (
 
 // checkExisted returns entity.NotFound if the entity never existed, and nil if it did but the filter matches none of
 // its statuses.
-func checkExisted(db *modeltxn.DB, kind entity.HistoryKind, keys []string, id string) error {
-	n, err := db.Count(modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
+func checkExisted(ctx context.Context, db *modeltxn.DB, kind entity.HistoryKind, keys []string, id string) error {
+	n, err := db.Count(ctx, modeldb.HistoryC, bson.D{{"key", bson.D{{"$in", keys}}}})
 	switch {
 	case err != nil || n > 0:
 		return err

@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,13 +37,13 @@ var liveCollections = []string{modeldb.ModelC, modeldb.MachinesC, modeldb.Servic
 	modeldb.SettingsC, modeldb.AnnotationsC, modeldb.TasksC, modeldb.OffersC, modeldb.RemotesC}
 
 // Follow returns a Live, which the caller must Close, and all parts of the model.
-func Follow(db *modeltxn.DB, hub *watcher.Hub) (*Live, []entity.PartKey, error) {
+func Follow(ctx context.Context, db *modeltxn.DB, hub *watcher.Hub) (*Live, []entity.PartKey, error) {
 	topics := make([]watcher.Topic, len(liveCollections))
 	for i, c := range liveCollections {
 		topics[i] = watcher.Collection(c)
 	}
 	l := &Live{db: db, sub: hub.Subscribe(topics...)}
-	keys, err := l.read()
+	keys, err := l.read(ctx)
 	if err != nil {
 		l.Close()
 		return nil, nil, err
@@ -60,10 +61,10 @@ func (l *Live) Done() <-chan struct{} { return l.sub.Done() }
 func (l *Live) Close() { l.sub.Close() }
 
 // read reads everything, and returns the keys of all parts that there are now or were before.
-func (l *Live) read() ([]entity.PartKey, error) {
+func (l *Live) read(ctx context.Context) ([]entity.PartKey, error) {
 	touched := touched{}
 	l.touchAll(touched)
-	all, err := readAll(l.db)
+	all, err := readAll(ctx, l.db)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +75,14 @@ func (l *Live) read() ([]entity.PartKey, error) {
 	}
 	mine := bson.D{{"_id", bson.D{{"$gte", modeldb.ServiceKey("")}, {"$lt", "s$"}}}}
 	l.settings, l.annotations, l.tasks = map[string]modeldb.Settings{}, map[string]modeldb.Annotations{}, map[string]modeldb.Task{}
-	if err := readSome(l.db, modeldb.SettingsC, mine, nil, l.settings, settingsID); err != nil {
+	if err := readSome(ctx, l.db, modeldb.SettingsC, mine, nil, l.settings, settingsID); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(l.settings, func(key string, _ modeldb.Settings) bool { return !isServiceKey(key) })
-	if err := readSome(l.db, modeldb.AnnotationsC, nil, nil, l.annotations, annotationsID); err != nil {
+	if err := readSome(ctx, l.db, modeldb.AnnotationsC, nil, nil, l.annotations, annotationsID); err != nil {
 		return nil, err
 	}
-	if err := readSome(l.db, modeldb.TasksC, nil, taskFields, l.tasks, taskID); err != nil {
+	if err := readSome(ctx, l.db, modeldb.TasksC, nil, taskFields, l.tasks, taskID); err != nil {
 		return nil, err
 	}
 	l.touchAll(touched)
@@ -104,9 +105,9 @@ func taskID(d modeldb.Task) string               { return d.ID }
 var taskFields = bson.D{{"number", 1}, {"status", 1}, {"started", 1}, {"completed", 1}}
 
 // readSome reads the documents that match into a map.
-func readSome[D any](db *modeltxn.DB, collection string, query, fields bson.D, into map[string]D, id func(D) string) error {
+func readSome[D any](ctx context.Context, db *modeltxn.DB, collection string, query, fields bson.D, into map[string]D, id func(D) string) error {
 	var docs []D
-	err := db.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(&docs) })
+	err := db.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(&docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -117,9 +118,9 @@ func readSome[D any](db *modeltxn.DB, collection string, query, fields bson.D, i
 }
 
 // again reads the documents with these ids anew: those that are gone leave the map.
-func again[D any](db *modeltxn.DB, collection string, ids []string, fields bson.D, into map[string]D, id func(D) string) error {
+func again[D any](ctx context.Context, db *modeltxn.DB, collection string, ids []string, fields bson.D, into map[string]D, id func(D) string) error {
 	now := map[string]D{}
-	if err := readSome(db, collection, bson.D{{"_id", bson.D{{"$in", ids}}}}, fields, now, id); err != nil {
+	if err := readSome(ctx, db, collection, bson.D{{"_id", bson.D{{"$in", ids}}}}, fields, now, id); err != nil {
 		return err
 	}
 	for _, key := range ids {
@@ -206,10 +207,10 @@ func (l *Live) enlist(u modeldb.Unit, exists bool) {
 }
 
 // Update reads what has changed since the last call, and returns the parts that may look different now.
-func (l *Live) Update() ([]entity.PartKey, error) {
+func (l *Live) Update(ctx context.Context) ([]entity.PartKey, error) {
 	changes, reset := l.sub.Take()
 	if reset {
-		return l.read()
+		return l.read(ctx)
 	}
 	ids := map[string][]string{}
 	for _, c := range changes {
@@ -222,7 +223,7 @@ func (l *Live) Update() ([]entity.PartKey, error) {
 			continue
 		}
 		slices.Sort(ids[collection])
-		if err := l.update(collection, slices.Compact(ids[collection]), t, machines); err != nil {
+		if err := l.update(ctx, collection, slices.Compact(ids[collection]), t, machines); err != nil {
 			return nil, err
 		}
 	}
@@ -250,13 +251,13 @@ func around(touch func(), read func() error) error {
 }
 
 // update reads the changed documents of a collection, and touches what they are part of.
-func (l *Live) update(collection string, ids []string, t touched, machines map[string]bool) (err error) {
+func (l *Live) update(ctx context.Context, collection string, ids []string, t touched, machines map[string]bool) (err error) {
 	a := l.all
 	switch collection {
 	case modeldb.ModelC:
 		t.add(entity.PartModel, l.db.UUID)
 		ran := a.model.AgentBinaries()
-		a.model, err = l.db.Model()
+		a.model, err = l.db.Model(ctx)
 		if entity.IsNotFound(err) {
 			return nil // its hub closes
 		}
@@ -275,7 +276,7 @@ func (l *Live) update(collection string, ids []string, t touched, machines map[s
 			machines[id] = true
 		}
 		t.add(entity.PartModel, l.db.UUID) // a Dying model counts them
-		return again(l.db, collection, ids, nil, a.machines, func(d modeldb.Machine) string { return d.ID })
+		return again(ctx, l.db, collection, ids, nil, a.machines, func(d modeldb.Machine) string { return d.ID })
 	case modeldb.ServicesC:
 		for _, id := range ids {
 			t.add(entity.PartService, id)
@@ -289,22 +290,22 @@ func (l *Live) update(collection string, ids []string, t touched, machines map[s
 			}
 		}
 		t.add(entity.PartModel, l.db.UUID)
-		return again(l.db, collection, ids, nil, a.services, func(d modeldb.Service) string { return d.Name })
+		return again(ctx, l.db, collection, ids, nil, a.services, func(d modeldb.Service) string { return d.Name })
 	case modeldb.UnitsC:
-		return l.updateUnits(ids, t)
+		return l.updateUnits(ctx, ids, t)
 	case modeldb.RelationsC:
-		return l.updateRelations(ids, t)
+		return l.updateRelations(ctx, ids, t)
 	case modeldb.StatusesC:
 		for _, key := range ids {
 			l.touchStatus(key, t, machines)
 		}
-		return again(l.db, collection, ids, nil, a.statuses, func(d modeldb.Status) string { return d.ID })
+		return again(ctx, l.db, collection, ids, nil, a.statuses, func(d modeldb.Status) string { return d.ID })
 	case modeldb.PortsC:
 		for _, id := range ids {
 			machines[id] = true
 			delete(a.opened, id)
 		}
-		return again(l.db, collection, ids, nil, a.ports, func(d modeldb.Ports) string { return d.ID })
+		return again(ctx, l.db, collection, ids, nil, a.ports, func(d modeldb.Ports) string { return d.ID })
 	case modeldb.ConstraintsC:
 		for _, key := range ids {
 			switch kind, name := lifecycle.ParseKey(key); kind {
@@ -314,19 +315,19 @@ func (l *Live) update(collection string, ids []string, t touched, machines map[s
 				t.add(entity.PartService, name)
 			}
 		}
-		return again(l.db, collection, ids, nil, a.constraints, func(d modeldb.Constraints) string { return d.Key })
+		return again(ctx, l.db, collection, ids, nil, a.constraints, func(d modeldb.Constraints) string { return d.Key })
 	case modeldb.CharmsC:
 		for _, url := range ids {
 			t.add(entity.PartCharm, url)
 		}
-		return again(l.db, collection, ids, bson.D{{"files", 0}, {"warnings", 0}}, a.charms, func(d modeldb.Charm) string { return d.URL })
+		return again(ctx, l.db, collection, ids, bson.D{{"files", 0}, {"warnings", 0}}, a.charms, func(d modeldb.Charm) string { return d.URL })
 	case modeldb.LeadersC:
 		return around(func() {
 			for _, service := range ids {
 				t.add(entity.PartUnit, a.leaders[service].Holder)
 			}
 		}, func() error {
-			return again(l.db, collection, ids, nil, a.leaders, func(d modeldb.Leader) string { return d.Service })
+			return again(ctx, l.db, collection, ids, nil, a.leaders, func(d modeldb.Leader) string { return d.Service })
 		})
 	case modeldb.AttachmentsC:
 		a.awaiting = nil
@@ -335,7 +336,7 @@ func (l *Live) update(collection string, ids []string, t touched, machines map[s
 				t.add(entity.PartUnit, a.attachments[id].Unit)
 			}
 		}, func() error {
-			return again(l.db, collection, ids, nil, a.attachments, func(d modeldb.Attachment) string { return d.ID })
+			return again(ctx, l.db, collection, ids, nil, a.attachments, func(d modeldb.Attachment) string { return d.ID })
 		})
 	case modeldb.SettingsC:
 		ids = slices.DeleteFunc(ids, func(id string) bool {
@@ -346,38 +347,38 @@ func (l *Live) update(collection string, ids []string, t touched, machines map[s
 			t.add(entity.PartService, name)
 			return false
 		})
-		return again(l.db, collection, ids, nil, l.settings, settingsID)
+		return again(ctx, l.db, collection, ids, nil, l.settings, settingsID)
 	case modeldb.AnnotationsC:
 		for _, key := range ids {
 			t.add(entity.PartAnnotations, key)
 		}
-		return again(l.db, collection, ids, nil, l.annotations, annotationsID)
+		return again(ctx, l.db, collection, ids, nil, l.annotations, annotationsID)
 	case modeldb.OffersC:
 		for _, name := range ids {
 			t.add(entity.PartOffer, name)
 		}
-		return again(l.db, collection, ids, nil, a.offers, offerID)
+		return again(ctx, l.db, collection, ids, nil, a.offers, offerID)
 	case modeldb.RemotesC:
 		for _, name := range ids {
 			t.add(entity.PartRemote, name)
 		}
-		return again(l.db, collection, ids, nil, a.remotes, remoteID)
+		return again(ctx, l.db, collection, ids, nil, a.remotes, remoteID)
 	default: // tasks
 		for _, id := range ids {
 			t.add(entity.PartTask, id)
 		}
-		return again(l.db, collection, ids, taskFields, l.tasks, taskID)
+		return again(ctx, l.db, collection, ids, taskFields, l.tasks, taskID)
 	}
 }
 
-func (l *Live) updateUnits(ids []string, t touched) error {
+func (l *Live) updateUnits(ctx context.Context, ids []string, t touched) error {
 	changed := map[string]bool{}
 	for _, name := range ids {
 		changed[name] = true
 		t.add(entity.PartUnit, name)
 		l.enlist(l.all.units[name], false)
 	}
-	err := again(l.db, modeldb.UnitsC, ids, nil, l.all.units, func(d modeldb.Unit) string { return d.Name })
+	err := again(ctx, l.db, modeldb.UnitsC, ids, nil, l.all.units, func(d modeldb.Unit) string { return d.Name })
 	for _, name := range ids {
 		if u, exists := l.all.units[name]; exists {
 			l.enlist(u, true)
@@ -391,7 +392,7 @@ func (l *Live) updateUnits(ids []string, t touched) error {
 	return err
 }
 
-func (l *Live) updateRelations(keys []string, t touched) error {
+func (l *Live) updateRelations(ctx context.Context, keys []string, t touched) error {
 	now := map[string]modeldb.Relation{}
 	for _, r := range l.all.relations {
 		now[r.Key] = r
@@ -404,7 +405,7 @@ func (l *Live) updateRelations(keys []string, t touched) error {
 			}
 		}
 	}, func() error {
-		return again(l.db, modeldb.RelationsC, keys, nil, now, func(d modeldb.Relation) string { return d.Key })
+		return again(ctx, l.db, modeldb.RelationsC, keys, nil, now, func(d modeldb.Relation) string { return d.Key })
 	})
 	l.all.relations = l.all.relations[:0]
 	for _, r := range now {

@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Part returns a part of the model; false if it does not exist. Of a task it has only what taskFields are.
-func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
+func (l *Live) Part(ctx context.Context, key entity.PartKey) (p entity.Part, exists bool) {
 	a := l.all
 	p.Key = key
 	switch key.Kind {
@@ -22,7 +23,7 @@ func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
 	case entity.PartCharm:
 		if _, exists = a.charms[key.ID]; exists {
 			p.Charm = &entity.CharmPart{URL: key.ID}
-			if ch, err := l.db.Charm(key.ID); err == nil { // a damaged charm has no settings to show
+			if ch, err := l.db.Charm(ctx, key.ID); err == nil { // a damaged charm has no settings to show
 				p.Charm.Defaults = ch.Config.DefaultSettings()
 			}
 		}
@@ -33,7 +34,7 @@ func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
 		}
 	case entity.PartService:
 		if _, exists = a.services[key.ID]; exists {
-			p.Service = l.service(key.ID)
+			p.Service = l.service(ctx, key.ID)
 		}
 	case entity.PartRemote:
 		var doc modeldb.Remote
@@ -46,7 +47,7 @@ func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
 		if doc, exists = a.offers[key.ID]; exists {
 			p.Offer = &entity.OfferPart{OfferStatus: a.offer(doc), UUID: doc.UUID}
 			p.Offer.Endpoints = nil
-			if ch, err := l.db.Charm(p.Offer.CharmURL); err == nil { // a service that is being removed has none
+			if ch, err := l.db.Charm(ctx, p.Offer.CharmURL); err == nil { // a service that is being removed has none
 				p.Offer.Charm = ch.Meta.Name
 			}
 		}
@@ -83,7 +84,7 @@ func (l *Live) Part(key entity.PartKey) (p entity.Part, exists bool) {
 	return p, exists
 }
 
-func (l *Live) service(name string) *entity.ServicePart {
+func (l *Live) service(ctx context.Context, name string) *entity.ServicePart {
 	a := l.all
 	doc, said := a.services[name], a.statuses[modeldb.ServiceKey(name)]
 	workloads := make([]entity.Status, 0, len(l.ofService[name]))
@@ -95,7 +96,7 @@ func (l *Live) service(name string) *entity.ServicePart {
 		Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
 		Status: withRollout(OfService(said.Mended(), workloads), doc.Rollout), WorkloadVersion: said.Version, Rollout: doc.Rollout.Public(),
 	}}
-	if ch, err := l.db.Charm(doc.CharmURL); err == nil {
+	if ch, err := l.db.Charm(ctx, doc.CharmURL); err == nil {
 		part.Config = ch.Config.UsableSettings(l.settings[modeldb.ServiceKey(name)].Settings)
 	}
 	return part
@@ -124,9 +125,9 @@ func (l *Live) annotated(key string) entity.Tag {
 }
 
 // Tasks reads the tasks whose documents have these ids. Unlike the other methods it may be called at any time.
-func (l *Live) Tasks(ids []string) (map[string]entity.Task, error) {
+func (l *Live) Tasks(ctx context.Context, ids []string) (map[string]entity.Task, error) {
 	docs := map[string]modeldb.Task{}
-	if err := readSome(l.db, modeldb.TasksC, bson.D{{"_id", bson.D{{"$in", ids}}}}, nil, docs, taskID); err != nil {
+	if err := readSome(ctx, l.db, modeldb.TasksC, bson.D{{"_id", bson.D{{"$in", ids}}}}, nil, docs, taskID); err != nil {
 		return nil, err
 	}
 	all := make(map[string]entity.Task, len(docs))

@@ -2,6 +2,7 @@ package modelstatus
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,8 +15,8 @@ import (
 )
 
 // Read reads the full status of a model, in a fixed number of queries. Match filters it.
-func Read(db *modeltxn.DB) (*entity.ModelStatus, error) {
-	all, err := readAll(db)
+func Read(ctx context.Context, db *modeltxn.DB) (*entity.ModelStatus, error) {
+	all, err := readAll(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the status of model %q: %w", db.Name, err)
 	}
@@ -44,58 +45,58 @@ type everything struct {
 	awaiting map[string][]string                      // by unit; set by awaitedStorage
 }
 
-func readAll(db *modeltxn.DB) (*everything, error) {
+func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 	a := &everything{}
 	var err error
-	if a.model, err = db.Model(); err != nil {
+	if a.model, err = db.Model(ctx); err != nil {
 		return nil, err
 	}
-	if a.networks, err = db.Networks(); err != nil {
+	if a.networks, err = db.Networks(ctx); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.ServicesC, &a.services, func(d modeldb.Service) string { return d.Name }); err != nil {
+	if err := readMap(ctx, db, modeldb.ServicesC, &a.services, func(d modeldb.Service) string { return d.Name }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.UnitsC, &a.units, func(d modeldb.Unit) string { return d.Name }); err != nil {
+	if err := readMap(ctx, db, modeldb.UnitsC, &a.units, func(d modeldb.Unit) string { return d.Name }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.StatusesC, &a.statuses, func(d modeldb.Status) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.StatusesC, &a.statuses, func(d modeldb.Status) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.PortsC, &a.ports, func(d modeldb.Ports) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.PortsC, &a.ports, func(d modeldb.Ports) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string { return d.Key }); err != nil {
+	if err := readMap(ctx, db, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string { return d.Key }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string { return d.URL }, "files", "warnings"); err != nil {
+	if err := readMap(ctx, db, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string { return d.URL }, "files", "warnings"); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string { return d.Service }); err != nil {
+	if err := readMap(ctx, db, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string { return d.Service }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.OffersC, &a.offers, offerID); err != nil {
+	if err := readMap(ctx, db, modeldb.OffersC, &a.offers, offerID); err != nil {
 		return nil, err
 	}
-	if err := readMap(db, modeldb.RemotesC, &a.remotes, remoteID); err != nil {
+	if err := readMap(ctx, db, modeldb.RemotesC, &a.remotes, remoteID); err != nil {
 		return nil, err
 	}
 	a.offered = map[string][]entity.RemoteEndpoint{}
 	for _, o := range a.offers {
-		ch, err := db.Charm(a.services[o.Service].CharmURL)
+		ch, err := db.Charm(ctx, a.services[o.Service].CharmURL)
 		if err != nil && !entity.IsNotFound(err) {
 			return nil, err
 		} else if err == nil { // else the service was removed between the reads
 			a.offered[o.Name] = o.Offered(ch.Meta)
 		}
 	}
-	if err := db.All(modeldb.RelationsC, nil, &a.relations); err != nil {
+	if err := db.All(ctx, modeldb.RelationsC, nil, &a.relations); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(a.relations, func(x, y modeldb.Relation) int { return cmp.Compare(x.ID, y.ID) })
@@ -103,13 +104,13 @@ func readAll(db *modeltxn.DB) (*everything, error) {
 }
 
 // readMap reads a collection without the given fields.
-func readMap[D any](db *modeltxn.DB, collection string, into *map[string]D, id func(D) string, without ...string) error {
+func readMap[D any](ctx context.Context, db *modeltxn.DB, collection string, into *map[string]D, id func(D) string, without ...string) error {
 	fields := map[string]int{"txn-queue": 0, "txn-revno": 0}
 	for _, f := range without {
 		fields[f] = 0
 	}
 	var docs []D
-	err := db.Reading(collection, func(c *mgo.Collection) error { return cursor.Find(c, nil).Select(fields).All(&docs) })
+	err := db.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, nil).Select(fields).All(&docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}

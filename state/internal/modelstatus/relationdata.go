@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"strings"
 
 	"juju/state/entity"
@@ -10,14 +11,14 @@ import (
 
 // RelationData returns what is set in each relation of the unit's service that the unit can see, by number: by itself,
 // by the units at the other end, and by their service.
-func RelationData(db *modeltxn.DB, u modeldb.Unit) ([]entity.RelationData, error) {
-	relations, err := db.RelationsOf(u.Service)
+func RelationData(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) ([]entity.RelationData, error) {
+	relations, err := db.RelationsOf(ctx, u.Service)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]entity.RelationData, 0, len(relations))
 	for _, r := range relations {
-		one, err := relationData(db, u, r)
+		one, err := relationData(ctx, db, u, r)
 		if err != nil {
 			return nil, err
 		}
@@ -26,7 +27,7 @@ func RelationData(db *modeltxn.DB, u modeldb.Unit) ([]entity.RelationData, error
 	return all, nil
 }
 
-func relationData(db *modeltxn.DB, u modeldb.Unit, r modeldb.Relation) (entity.RelationData, error) {
+func relationData(ctx context.Context, db *modeltxn.DB, u modeldb.Unit, r modeldb.Relation) (entity.RelationData, error) {
 	end, err := r.Endpoint(u.Service)
 	if err != nil {
 		return entity.RelationData{}, err
@@ -34,7 +35,7 @@ func relationData(db *modeltxn.DB, u modeldb.Unit, r modeldb.Relation) (entity.R
 	other := r.Counterpart(u.Service)
 	data := entity.RelationData{ID: r.ID, Endpoint: end.Name, RelatedEndpoint: other.Name,
 		Application: map[string]string{}, Units: map[string]entity.UnitRelationData{}}
-	scopes, err := db.ScopesIn(r.ID)
+	scopes, err := db.ScopesIn(ctx, r.ID)
 	if err != nil {
 		return data, err
 	}
@@ -42,7 +43,7 @@ func relationData(db *modeltxn.DB, u modeldb.Unit, r modeldb.Relation) (entity.R
 	for _, s := range scopes {
 		in[s.Member()] = true
 	}
-	settings, err := db.SettingsIn(r.ID)
+	settings, err := db.SettingsIn(ctx, r.ID)
 	if err != nil {
 		return data, err
 	}

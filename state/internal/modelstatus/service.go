@@ -1,6 +1,8 @@
 package modelstatus
 
 import (
+	"context"
+
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -9,13 +11,13 @@ import (
 )
 
 // Workloads returns the statuses of units' workloads, by the units' names.
-func Workloads(db *modeltxn.DB, units []modeldb.Unit) (map[string]entity.Status, error) {
+func Workloads(ctx context.Context, db *modeltxn.DB, units []modeldb.Unit) (map[string]entity.Status, error) {
 	keys := make([]string, len(units))
 	for i, u := range units {
 		keys[i] = modeldb.WorkloadKey(u.Name)
 	}
 	var docs []modeldb.Status
-	if err := db.All(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+	if err := db.All(ctx, modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
 		return nil, err
 	}
 	said := make(map[string]modeldb.Status, len(docs))

@@ -1,6 +1,7 @@
 package modelstatus
 
 import (
+	"context"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -13,10 +14,10 @@ import (
 
 // Storage returns the named storage instances as users see them, or all, in natural order. The error is entity.NotFound
 // if a named one does not exist.
-func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
+func Storage(ctx context.Context, db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 	var query, attachments, statuses bson.D
 	for _, id := range ids {
-		if _, err := db.Storage(id); err != nil {
+		if _, err := db.Storage(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -29,11 +30,11 @@ func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 		attachments = bson.D{{"storage", bson.D{{"$in", ids}}}}
 		statuses = bson.D{{"_id", bson.D{{"$in", keys}}}}
 	}
-	all, err := db.Storages(query)
+	all, err := db.Storages(ctx, query)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	attached, err := db.Attachments(attachments)
+	attached, err := db.Attachments(ctx, attachments)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +47,14 @@ func Storage(db *modeltxn.DB, ids ...string) ([]entity.StorageStatus, error) {
 		statuses = bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
 	}
 	var docs []modeldb.Status
-	if err := db.All(modeldb.StatusesC, statuses, &docs); err != nil {
+	if err := db.All(ctx, modeldb.StatusesC, statuses, &docs); err != nil {
 		return nil, err
 	}
 	said := map[string]modeldb.Status{}
 	for _, d := range docs {
 		said[d.ID] = d
 	}
-	model, err := db.Model()
+	model, err := db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package modeltxn
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -31,12 +32,12 @@ func (db *DB) AsWatched() *DB {
 func (db *DB) Forget() { db.copies.Forget() }
 
 // Get is mongo.Database.Get.
-func (db *DB) Get(collection string, id any, doc any, what string) error {
+func (db *DB) Get(ctx context.Context, collection string, id any, doc any, what string) error {
 	name, ok := id.(string)
 	if !ok || !db.watched {
-		return db.Database.Get(collection, id, doc, what)
+		return db.Database.Get(ctx, collection, id, doc, what)
 	}
-	docs, err := db.copiesOf(collection, []string{name})
+	docs, err := db.copiesOf(ctx, collection, []string{name})
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot read %s: %w", what, err)
@@ -47,11 +48,11 @@ func (db *DB) Get(collection string, id any, doc any, what string) error {
 }
 
 // All is mongo.Database.All. Documents that are selected by their ids alone are copied one by one.
-func (db *DB) All(collection string, query, docs any) error {
+func (db *DB) All(ctx context.Context, collection string, query, docs any) error {
 	if !db.watched {
-		return db.Database.All(collection, query, docs)
+		return db.Database.All(ctx, collection, query, docs)
 	}
-	copies, err := db.allCopies(collection, query)
+	copies, err := db.allCopies(ctx, collection, query)
 	if err != nil {
 		return err
 	}
@@ -66,9 +67,9 @@ func (db *DB) All(collection string, query, docs any) error {
 	return nil
 }
 
-func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
+func (db *DB) allCopies(ctx context.Context, collection string, query any) ([][]byte, error) {
 	if ids, ok := idsIn(query); ok {
-		return db.copiesOf(collection, ids)
+		return db.copiesOf(ctx, collection, ids)
 	}
 	if query == nil {
 		query = bson.D{}
@@ -81,7 +82,7 @@ func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
 	if found {
 		return docs, nil
 	}
-	all, err := db.read(collection, query)
+	all, err := db.read(ctx, collection, query)
 	for _, d := range all {
 		docs = append(docs, d.Data)
 	}
@@ -92,7 +93,7 @@ func (db *DB) allCopies(collection string, query any) ([][]byte, error) {
 }
 
 // copiesOf returns the documents with these ids that exist, and reads those of which there are no copies.
-func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
+func (db *DB) copiesOf(ctx context.Context, collection string, ids []string) ([][]byte, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var docs [][]byte
 	missing := map[string]watcher.PendingRead{}
@@ -107,7 +108,7 @@ func (db *DB) copiesOf(collection string, ids []string) ([][]byte, error) {
 	if len(missing) == 0 {
 		return docs, nil
 	}
-	all, err := db.read(collection, bson.D{{"_id", bson.D{{"$in", slices.Sorted(maps.Keys(missing))}}}})
+	all, err := db.read(ctx, collection, bson.D{{"_id", bson.D{{"$in", slices.Sorted(maps.Keys(missing))}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +142,8 @@ func (d *rawDoc) SetBSON(raw bson.Raw) error {
 	return err
 }
 
-func (db *DB) read(collection string, query any) (all []rawDoc, err error) {
-	err = db.Database.All(collection, query, &all)
+func (db *DB) read(ctx context.Context, collection string, query any) (all []rawDoc, err error) {
+	err = db.Database.All(ctx, collection, query, &all)
 	return all, err
 }
 

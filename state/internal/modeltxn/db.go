@@ -62,15 +62,15 @@ func (db *DB) Change(ctx context.Context, build func(*Ops) error) error {
 }
 
 // Model reads the model's document.
-func (db *DB) Model() (doc modeldb.Model, err error) {
-	err = db.Get(modeldb.ModelC, modeldb.ModelC, &doc, fmt.Sprintf("model %q", db.Name))
+func (db *DB) Model(ctx context.Context) (doc modeldb.Model, err error) {
+	err = db.Get(ctx, modeldb.ModelC, modeldb.ModelC, &doc, fmt.Sprintf("model %q", db.Name))
 	return doc, err
 }
 
 // AliveModel reads the model for callers that add something to it. The error, in Juju's
 // words, is entity.NotAlive if the model is not Alive.
-func (db *DB) AliveModel() (modeldb.Model, error) {
-	doc, err := db.Model()
+func (db *DB) AliveModel(ctx context.Context) (modeldb.Model, error) {
+	doc, err := db.Model(ctx)
 	if err != nil {
 		return doc, err
 	}
@@ -81,49 +81,49 @@ func (db *DB) AliveModel() (modeldb.Model, error) {
 }
 
 // Machine reads a machine; the error is entity.NotFound if it does not exist.
-func (db *DB) Machine(id string) (doc modeldb.Machine, err error) {
-	err = db.Get(modeldb.MachinesC, id, &doc, "machine "+id)
+func (db *DB) Machine(ctx context.Context, id string) (doc modeldb.Machine, err error) {
+	err = db.Get(ctx, modeldb.MachinesC, id, &doc, "machine "+id)
 	return doc, err
 }
 
 // Unit reads a unit; the error is entity.NotFound if it does not exist.
-func (db *DB) Unit(name string) (doc modeldb.Unit, err error) {
-	err = db.Get(modeldb.UnitsC, name, &doc, fmt.Sprintf("unit %q", name))
+func (db *DB) Unit(ctx context.Context, name string) (doc modeldb.Unit, err error) {
+	err = db.Get(ctx, modeldb.UnitsC, name, &doc, fmt.Sprintf("unit %q", name))
 	return doc, err
 }
 
 // MachineOf returns the name of the machine that a unit is on: its own or its principal's.
-func (db *DB) MachineOf(unit modeldb.Unit) (string, error) {
+func (db *DB) MachineOf(ctx context.Context, unit modeldb.Unit) (string, error) {
 	if unit.Principal == "" {
 		return unit.Machine, nil
 	}
-	principal, err := db.Unit(unit.Principal)
+	principal, err := db.Unit(ctx, unit.Principal)
 	return principal.Machine, err
 }
 
 // Service reads a service; the error is entity.NotFound if it does not exist.
-func (db *DB) Service(name string) (doc modeldb.Service, err error) {
-	err = db.Get(modeldb.ServicesC, name, &doc, fmt.Sprintf("service %q", name))
+func (db *DB) Service(ctx context.Context, name string) (doc modeldb.Service, err error) {
+	err = db.Get(ctx, modeldb.ServicesC, name, &doc, fmt.Sprintf("service %q", name))
 	return doc, entity.WithHint(err, "To see what is in the model: juju status")
 }
 
 // Storage reads a storage instance; the error is entity.NotFound if it does not exist.
-func (db *DB) Storage(id string) (doc modeldb.Storage, err error) {
-	err = db.Get(modeldb.StorageC, id, &doc, fmt.Sprintf("storage %q", id))
+func (db *DB) Storage(ctx context.Context, id string) (doc modeldb.Storage, err error) {
+	err = db.Get(ctx, modeldb.StorageC, id, &doc, fmt.Sprintf("storage %q", id))
 	return doc, entity.WithHint(err, "To list the storage: juju storage")
 }
 
 // Relation reads a relation by its key; the error is entity.NotFound if it does not exist.
-func (db *DB) Relation(key string) (doc modeldb.Relation, err error) {
-	err = db.Get(modeldb.RelationsC, key, &doc, fmt.Sprintf("relation %q", key))
+func (db *DB) Relation(ctx context.Context, key string) (doc modeldb.Relation, err error) {
+	err = db.Get(ctx, modeldb.RelationsC, key, &doc, fmt.Sprintf("relation %q", key))
 	return doc, err
 }
 
 // RelationByID reads a relation by its number; the error is entity.NotFound if it does not
 // exist.
-func (db *DB) RelationByID(id int) (modeldb.Relation, error) {
+func (db *DB) RelationByID(ctx context.Context, id int) (modeldb.Relation, error) {
 	var docs []modeldb.Relation
-	if err := db.All(modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
+	if err := db.All(ctx, modeldb.RelationsC, bson.D{{"id", id}}, &docs); err != nil {
 		return modeldb.Relation{}, err
 	}
 	if len(docs) == 0 {
@@ -133,9 +133,9 @@ func (db *DB) RelationByID(id int) (modeldb.Relation, error) {
 }
 
 // RelationsOf reads all relations of a service, by number.
-func (db *DB) RelationsOf(service string) ([]modeldb.Relation, error) {
+func (db *DB) RelationsOf(ctx context.Context, service string) ([]modeldb.Relation, error) {
 	var ends []modeldb.RelationEnd
-	if err := db.All(modeldb.EndpointsC, bson.D{{"service", service}}, &ends); err != nil {
+	if err := db.All(ctx, modeldb.EndpointsC, bson.D{{"service", service}}, &ends); err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(ends))
@@ -143,72 +143,72 @@ func (db *DB) RelationsOf(service string) ([]modeldb.Relation, error) {
 		keys[i] = e.Relation
 	}
 	var docs []modeldb.Relation
-	err := db.All(modeldb.RelationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs)
+	err := db.All(ctx, modeldb.RelationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs)
 	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
 	return docs, err
 }
 
 // RelationsBy reads the relations that refer to a target, by number.
-func (db *DB) RelationsBy(ref lifecycle.Ref, name string) (docs []modeldb.Relation, err error) {
+func (db *DB) RelationsBy(ctx context.Context, ref lifecycle.Ref, name string) (docs []modeldb.Relation, err error) {
 	if ref.In == modeldb.EndpointsC {
-		return db.RelationsOf(name)
+		return db.RelationsOf(ctx, name)
 	}
-	err = db.All(modeldb.RelationsC, modeldb.SourcesQuery(ref, name), &docs)
+	err = db.All(ctx, modeldb.RelationsC, modeldb.SourcesQuery(ref, name), &docs)
 	slices.SortFunc(docs, func(a, b modeldb.Relation) int { return a.ID - b.ID })
 	return docs, err
 }
 
 // Machines reads the machines that match, in natural order.
-func (db *DB) Machines(query bson.D) ([]modeldb.Machine, error) {
-	return sorted(db, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID })
+func (db *DB) Machines(ctx context.Context, query bson.D) ([]modeldb.Machine, error) {
+	return sorted(ctx, db, modeldb.MachinesC, query, func(d modeldb.Machine) string { return d.ID })
 }
 
 // Units reads the units that match, in natural order.
-func (db *DB) Units(query bson.D) ([]modeldb.Unit, error) {
-	return sorted(db, modeldb.UnitsC, query, func(d modeldb.Unit) string { return d.Name })
+func (db *DB) Units(ctx context.Context, query bson.D) ([]modeldb.Unit, error) {
+	return sorted(ctx, db, modeldb.UnitsC, query, func(d modeldb.Unit) string { return d.Name })
 }
 
 // Services reads the services that match, in natural order.
-func (db *DB) Services(query bson.D) ([]modeldb.Service, error) {
-	return sorted(db, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name })
+func (db *DB) Services(ctx context.Context, query bson.D) ([]modeldb.Service, error) {
+	return sorted(ctx, db, modeldb.ServicesC, query, func(d modeldb.Service) string { return d.Name })
 }
 
 // Offers reads the offers that match, in natural order.
-func (db *DB) Offers(query bson.D) ([]modeldb.Offer, error) {
-	return sorted(db, modeldb.OffersC, query, func(d modeldb.Offer) string { return d.Name })
+func (db *DB) Offers(ctx context.Context, query bson.D) ([]modeldb.Offer, error) {
+	return sorted(ctx, db, modeldb.OffersC, query, func(d modeldb.Offer) string { return d.Name })
 }
 
 // Offer reads an offer; the error is entity.NotFound if it does not exist.
-func (db *DB) Offer(name string) (doc modeldb.Offer, err error) {
-	err = db.Get(modeldb.OffersC, name, &doc, fmt.Sprintf("offer %q", name))
+func (db *DB) Offer(ctx context.Context, name string) (doc modeldb.Offer, err error) {
+	err = db.Get(ctx, modeldb.OffersC, name, &doc, fmt.Sprintf("offer %q", name))
 	return doc, entity.WithHint(err, "To list the offers: juju offers")
 }
 
 // Remote reads a remote service; the error is entity.NotFound if it does not exist.
-func (db *DB) Remote(name string) (doc modeldb.Remote, err error) {
-	err = db.Get(modeldb.RemotesC, name, &doc, fmt.Sprintf("remote service %q", name))
+func (db *DB) Remote(ctx context.Context, name string) (doc modeldb.Remote, err error) {
+	err = db.Get(ctx, modeldb.RemotesC, name, &doc, fmt.Sprintf("remote service %q", name))
 	return doc, entity.WithHint(err, "To see what is in the model: juju status")
 }
 
 // Remotes reads the remote services that match, in natural order.
-func (db *DB) Remotes(query bson.D) ([]modeldb.Remote, error) {
-	return sorted(db, modeldb.RemotesC, query, func(d modeldb.Remote) string { return d.Name })
+func (db *DB) Remotes(ctx context.Context, query bson.D) ([]modeldb.Remote, error) {
+	return sorted(ctx, db, modeldb.RemotesC, query, func(d modeldb.Remote) string { return d.Name })
 }
 
 // Storages reads the storage instances that match, in natural order.
-func (db *DB) Storages(query bson.D) ([]modeldb.Storage, error) {
-	return sorted(db, modeldb.StorageC, query, func(d modeldb.Storage) string { return d.ID })
+func (db *DB) Storages(ctx context.Context, query bson.D) ([]modeldb.Storage, error) {
+	return sorted(ctx, db, modeldb.StorageC, query, func(d modeldb.Storage) string { return d.ID })
 }
 
 // Attachments reads the attachments that match, in natural order.
-func (db *DB) Attachments(query bson.D) ([]modeldb.Attachment, error) {
-	return sorted(db, modeldb.AttachmentsC, query,
+func (db *DB) Attachments(ctx context.Context, query bson.D) ([]modeldb.Attachment, error) {
+	return sorted(ctx, db, modeldb.AttachmentsC, query,
 		func(d modeldb.Attachment) string { return modeldb.AttachmentName(d.Unit, d.Storage) })
 }
 
 // AttachmentOf returns the attachment of a storage instance, or nil.
-func (db *DB) AttachmentOf(storage string) (*modeldb.Attachment, error) {
-	all, err := db.Attachments(bson.D{{"storage", storage}})
+func (db *DB) AttachmentOf(ctx context.Context, storage string) (*modeldb.Attachment, error) {
+	all, err := db.Attachments(ctx, bson.D{{"storage", storage}})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -216,24 +216,24 @@ func (db *DB) AttachmentOf(storage string) (*modeldb.Attachment, error) {
 }
 
 // ScopesOf reads the scopes that refer to a target, in the natural order of their units.
-func (db *DB) ScopesOf(ref lifecycle.Ref, name string) ([]modeldb.Scope, error) {
+func (db *DB) ScopesOf(ctx context.Context, ref lifecycle.Ref, name string) ([]modeldb.Scope, error) {
 	if ref.From != lifecycle.Scope {
 		return nil, nil
 	}
-	return sorted(db, modeldb.ScopesC, modeldb.SourcesQuery(ref, name), modeldb.Scope.Member)
+	return sorted(ctx, db, modeldb.ScopesC, modeldb.SourcesQuery(ref, name), modeldb.Scope.Member)
 }
 
 // ScopesIn reads the scopes of a relation, in the natural order of their units.
-func (db *DB) ScopesIn(relation int) ([]modeldb.Scope, error) {
-	return sorted(db, modeldb.ScopesC, bson.D{{"relation", relation}}, modeldb.Scope.Member)
+func (db *DB) ScopesIn(ctx context.Context, relation int) ([]modeldb.Scope, error) {
+	return sorted(ctx, db, modeldb.ScopesC, bson.D{{"relation", relation}}, modeldb.Scope.Member)
 }
 
 // IDs returns the ids of the documents that match a query.
-func (db *DB) IDs(collection string, query bson.D) ([]string, error) {
+func (db *DB) IDs(ctx context.Context, collection string, query bson.D) ([]string, error) {
 	var docs []struct {
 		ID string `bson:"_id"`
 	}
-	err := db.All(collection, query, &docs)
+	err := db.All(ctx, collection, query, &docs)
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
@@ -242,20 +242,20 @@ func (db *DB) IDs(collection string, query bson.D) ([]string, error) {
 }
 
 // Leftovers reads the leftovers that match, in the natural order of their entities.
-func (db *DB) Leftovers(query bson.D) ([]modeldb.Leftover, error) {
-	return sorted(db, modeldb.LeftoversC, query, func(d modeldb.Leftover) string { return d.Of })
+func (db *DB) Leftovers(ctx context.Context, query bson.D) ([]modeldb.Leftover, error) {
+	return sorted(ctx, db, modeldb.LeftoversC, query, func(d modeldb.Leftover) string { return d.Of })
 }
 
 // sorted reads the documents that match a query, in the natural order of their names.
-func sorted[D any](db *DB, collection string, query bson.D, name func(D) string) (docs []D, err error) {
-	err = db.All(collection, query, &docs)
+func sorted[D any](ctx context.Context, db *DB, collection string, query bson.D, name func(D) string) (docs []D, err error) {
+	err = db.All(ctx, collection, query, &docs)
 	slices.SortFunc(docs, func(a, b D) int { return entity.CompareNatural(name(a), name(b)) })
 	return docs, err
 }
 
 // Networks reads the spaces and subnets of the model.
-func (db *DB) Networks() (doc modeldb.Networks, err error) {
-	err = db.Get(modeldb.NetworksC, modeldb.NetworksC, &doc, "networks")
+func (db *DB) Networks(ctx context.Context) (doc modeldb.Networks, err error) {
+	err = db.Get(ctx, modeldb.NetworksC, modeldb.NetworksC, &doc, "networks")
 	if entity.IsNotFound(err) {
 		return modeldb.Networks{ID: modeldb.NetworksC, Missing: true}, nil
 	}
@@ -263,9 +263,9 @@ func (db *DB) Networks() (doc modeldb.Networks, err error) {
 }
 
 // Constraints reads the constraints of a key; "" if it has none.
-func (db *DB) Constraints(key string) (string, error) {
+func (db *DB) Constraints(ctx context.Context, key string) (string, error) {
 	var doc modeldb.Constraints
-	err := db.Get(modeldb.ConstraintsC, key, &doc, "constraints of "+key)
+	err := db.Get(ctx, modeldb.ConstraintsC, key, &doc, "constraints of "+key)
 	if entity.IsNotFound(err) {
 		return "", nil
 	}
@@ -273,8 +273,8 @@ func (db *DB) Constraints(key string) (string, error) {
 }
 
 // Leader reads which unit leads a service. there reports whether its document exists.
-func (db *DB) Leader(service string) (doc modeldb.Leader, there bool, err error) {
-	err = db.Get(modeldb.LeadersC, service, &doc, "leader of "+service)
+func (db *DB) Leader(ctx context.Context, service string) (doc modeldb.Leader, there bool, err error) {
+	err = db.Get(ctx, modeldb.LeadersC, service, &doc, "leader of "+service)
 	if entity.IsNotFound(err) {
 		return modeldb.Leader{Service: service}, false, nil
 	}
@@ -283,12 +283,12 @@ func (db *DB) Leader(service string) (doc modeldb.Leader, there bool, err error)
 
 // Charm returns the parsed files of a charm; the error is entity.NotFound if the model does
 // not have it. A charm never changes, so each is parsed once.
-func (db *DB) Charm(url string) (*charm.Charm, error) {
+func (db *DB) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 	if known, ok := db.charms.Load(url); ok {
 		return known.(*charm.Charm), nil
 	}
 	var doc modeldb.Charm
-	if err := db.Get(modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	if err := db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, err
 	}
 	files := modeldb.UnescapeKeys(doc.Files)
@@ -314,8 +314,8 @@ func (db *DB) Charm(url string) (*charm.Charm, error) {
 
 // UseCharm asserts that the model keeps a charm that something will use. The error is entity.NotFound if it does not have it,
 // also if Charm still knows it.
-func (db *DB) UseCharm(o *Ops, url string) error {
-	found, err := db.Count(modeldb.CharmsC, bson.D{{"_id", url}})
+func (db *DB) UseCharm(ctx context.Context, o *Ops, url string) error {
+	found, err := db.Count(ctx, modeldb.CharmsC, bson.D{{"_id", url}})
 	if err == nil && found == 0 {
 		err = entity.Errorf(entity.NotFound, "charm %q not found", url)
 	}

@@ -1,6 +1,7 @@
 package modeltxn
 
 import (
+	"context"
 	"errors"
 
 	"gopkg.in/mgo.v2/bson"
@@ -120,9 +121,9 @@ func (o *Ops) addCounts() {
 }
 
 // CountsOf reads the counts of an entity; an empty map if it does not exist.
-func (db *DB) CountsOf(key string) (map[string]int, error) {
+func (db *DB) CountsOf(ctx context.Context, key string) (map[string]int, error) {
 	var doc map[string]any
-	err := db.Get(modeldb.CountsC, key, &doc, "counts of "+key)
+	err := db.Get(ctx, modeldb.CountsC, key, &doc, "counts of "+key)
 	if errors.Is(err, entity.NotFound) {
 		return map[string]int{}, nil
 	}

@@ -1,6 +1,7 @@
 package modeltxn
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,16 +14,16 @@ import (
 )
 
 // Settings reads the settings of a key, with their keys unescaped.
-func (db *DB) Settings(key string) (modeldb.Settings, error) {
+func (db *DB) Settings(ctx context.Context, key string) (modeldb.Settings, error) {
 	var doc modeldb.Settings
-	err := db.Get(modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
+	err := db.Get(ctx, modeldb.SettingsC, key, &doc, fmt.Sprintf("settings %q", key))
 	doc.Settings = modeldb.UnescapeKeys(doc.Settings)
 	return doc, err
 }
 
 // SettingsIn reads the settings of the units and services in a relation.
-func (db *DB) SettingsIn(relation int) (docs []modeldb.Settings, err error) {
-	err = db.All(modeldb.SettingsC, bson.D{{"relation", relation}}, &docs)
+func (db *DB) SettingsIn(ctx context.Context, relation int) (docs []modeldb.Settings, err error) {
+	err = db.All(ctx, modeldb.SettingsC, bson.D{{"relation", relation}}, &docs)
 	for i := range docs {
 		docs[i].Settings = modeldb.UnescapeKeys(docs[i].Settings)
 	}
@@ -31,9 +32,9 @@ func (db *DB) SettingsIn(relation int) (docs []modeldb.Settings, err error) {
 
 // PutSettings merges changes into settings as ChangeSettings does, or, if there are none, inserts begin with
 // the changes. It reports whether any value changes.
-func (db *DB) PutSettings(o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
+func (db *DB) PutSettings(ctx context.Context, o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
 	before := o.Len()
-	doc, err := db.Settings(begin.ID)
+	doc, err := db.Settings(ctx, begin.ID)
 	if entity.IsNotFound(err) {
 		doc, err = begin, nil
 		doc.Absent = true

@@ -17,23 +17,23 @@ import (
 var logger = loggo.GetLogger("juju.state")
 
 // Status reads the status of a key.
-func (db *DB) Status(key string) (entity.Status, error) {
-	doc, err := db.StatusDoc(key)
+func (db *DB) Status(ctx context.Context, key string) (entity.Status, error) {
+	doc, err := db.StatusDoc(ctx, key)
 	return doc.Mended(), err
 }
 
 // StatusDoc reads the document of a key's status, or returns the initial status of its entity.
-func (db *DB) StatusDoc(key string) (modeldb.Status, error) {
-	return db.statusDoc(key, db)
+func (db *DB) StatusDoc(ctx context.Context, key string) (modeldb.Status, error) {
+	return db.statusDoc(ctx, key, db)
 }
 
 // statusDoc reads the document of a key's status; births is where it looks for the entity whose initial status it is.
-func (db *DB) statusDoc(key string, births *DB) (modeldb.Status, error) {
+func (db *DB) statusDoc(ctx context.Context, key string, births *DB) (modeldb.Status, error) {
 	var doc modeldb.Status
-	err := db.Get(modeldb.StatusesC, key, &doc, "status of "+key)
+	err := db.Get(ctx, modeldb.StatusesC, key, &doc, "status of "+key)
 	if owner := beginner(key); entity.IsNotFound(err) && owner.ID != "" {
 		var its modeldb.Birth
-		err = births.Get(owner.Collection, owner.ID, &its, "status of "+key)
+		err = births.Get(ctx, owner.Collection, owner.ID, &its, "status of "+key)
 		return modeldb.FirstStatus(key, its), err
 	}
 	return doc, err
@@ -67,9 +67,9 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 	births := db.AsWatched() // a birth never changes; that its entity exists is asserted
 	err := db.Change(ctx, func(o *Ops) error {
 		var err error
-		was, err = db.statusDoc(key, births)
+		was, err = db.statusDoc(ctx, key, births)
 		if entity.IsNotFound(err) {
-			was, err = db.StatusDoc(key)
+			was, err = db.StatusDoc(ctx, key)
 		}
 		births = db // for another attempt
 		if err != nil {
@@ -87,12 +87,12 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 		return err
 	}
 	if !was.Kept {
-		db.Remember(was)
+		db.Remember(ctx, was)
 	}
 	if !doc.Repeats(was) {
 		// A status that a failed hook had hidden is shown again with its old time, but only from now on.
 		doc.Since = now.UTC().Truncate(time.Millisecond)
-		db.Remember(doc)
+		db.Remember(ctx, doc)
 	}
 	return nil
 }
@@ -116,8 +116,8 @@ func (o *Ops) DropStatus(key string) { o.Remove(modeldb.StatusesC, key, nil) }
 
 // Remember adds a status to the history. The history is for people: it is a capped collection, written
 // outside transactions, and a failed write is only logged.
-func (db *DB) Remember(doc modeldb.Status) {
-	err := db.With(modeldb.HistoryC, func(c *mgo.Collection) error {
+func (db *DB) Remember(ctx context.Context, doc modeldb.Status) {
+	err := db.With(ctx, modeldb.HistoryC, func(c *mgo.Collection) error {
 		return c.Insert(modeldb.PastStatus{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Mended().Cause(), doc.Since})
 	})
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 )
 
 // Bindings returns the names of the spaces to which a service's endpoints are bound, with the default at "".
-func Bindings(db *modeltxn.DB, service modeldb.Service, meta *charm.Meta) (map[string]string, error) {
+func Bindings(ctx context.Context, db *modeltxn.DB, service modeldb.Service, meta *charm.Meta) (map[string]string, error) {
 	var doc modeldb.Networks // which always has alpha
 	var err error
 	if len(service.Bindings) > 0 {
-		doc, err = db.Networks()
+		doc, err = db.Networks(ctx)
 	}
 	all := map[string]string{}
 	for _, endpoint := range append(meta.Endpoints(), "") {
@@ -34,8 +34,8 @@ func Bindings(db *modeltxn.DB, service modeldb.Service, meta *charm.Meta) (map[s
 // Merge returns a service's bindings with others, given by the names of their spaces, merged in, and asserts that these
 // spaces stay. An endpoint that was bound like the default follows it. The error is entity.NotFound for what the model or the
 // charm does not have.
-func Merge(db *modeltxn.DB, o *modeltxn.Ops, meta *charm.Meta, was []modeldb.Binding, others map[string]string) ([]modeldb.Binding, error) {
-	doc, err := db.Networks()
+func Merge(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, meta *charm.Meta, was []modeldb.Binding, others map[string]string) ([]modeldb.Binding, error) {
+	doc, err := db.Networks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +106,15 @@ func Use(o *modeltxn.Ops, doc modeldb.Networks) {
 func Bind(ctx context.Context, db *modeltxn.DB, name string, bindings map[string]string, force bool) error {
 	token := mongo.NewID()
 	err := db.Change(ctx, func(o *modeltxn.Ops) error {
-		service, err := db.Service(name)
+		service, err := db.Service(ctx, name)
 		if err != nil {
 			return err
 		}
-		ch, err := db.Charm(service.CharmURL)
+		ch, err := db.Charm(ctx, service.CharmURL)
 		if err != nil {
 			return err
 		}
-		merged, err := Rebind(db, o, token, service, ch.Meta, bindings, force)
+		merged, err := Rebind(ctx, db, o, token, service, ch.Meta, bindings, force)
 		if err != nil {
 			return err
 		}
@@ -133,21 +133,21 @@ func Bind(ctx context.Context, db *modeltxn.DB, name string, bindings map[string
 // Rebind returns the bindings of an Alive service, which has this charm or gets it, with others merged in. The error is
 // entity.Invalid, and names the machines, if units are on machines that have no address in one of the spaces, unless force is
 // set. What these units have published in their relations is left to a cleanup.
-func Rebind(db *modeltxn.DB, o *modeltxn.Ops, token string, service modeldb.Service, meta *charm.Meta, bindings map[string]string,
+func Rebind(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, token string, service modeldb.Service, meta *charm.Meta, bindings map[string]string,
 	force bool) ([]modeldb.Binding, error) {
 	if service.Life != entity.Alive {
 		return nil, entity.Errorf(entity.NotAlive, "service is not alive")
 	}
-	merged, err := Merge(db, o, meta, service.Bindings, bindings)
+	merged, err := Merge(ctx, db, o, meta, service.Bindings, bindings)
 	if err != nil || slices.Equal(merged, service.Bindings) {
 		return merged, err
 	}
 	if !force {
-		doc, err := db.Networks()
+		doc, err := db.Networks(ctx)
 		if err != nil {
 			return nil, err
 		}
-		places, err := placesOf(db, o, service)
+		places, err := placesOf(ctx, db, o, service)
 		if err != nil {
 			return nil, err
 		}
@@ -172,12 +172,12 @@ func publish(o *modeltxn.Ops, token, service string) {
 
 // placesOf reads the machines of services' units, by service, in a fixed number of queries. It asserts that the services get no
 // other units: what is decided about these machines would not be about theirs.
-func placesOf(db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (map[string][]modeldb.Machine, error) {
+func placesOf(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (map[string][]modeldb.Machine, error) {
 	names := make([]string, len(services))
 	for i, s := range services {
 		names[i] = s.Name
 	}
-	units, err := db.Units(bson.D{{"service", bson.D{{"$in", names}}}})
+	units, err := db.Units(ctx, bson.D{{"service", bson.D{{"$in", names}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func placesOf(db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (ma
 			principals = append(principals, u.Principal)
 		}
 	}
-	hosts, err := db.Units(bson.D{{"_id", bson.D{{"$in", principals}}}})
+	hosts, err := db.Units(ctx, bson.D{{"_id", bson.D{{"$in", principals}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func placesOf(db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (ma
 			ids = append(ids, u.Machine)
 		}
 	}
-	machines, err := db.Machines(bson.D{{"_id", bson.D{{"$in", ids}}}})
+	machines, err := db.Machines(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}})
 	if err != nil {
 		return nil, err
 	}

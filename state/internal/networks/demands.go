@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -54,8 +55,8 @@ func named(doc modeldb.Networks, names []string) (all []entity.Space, err error)
 
 // Demand returns what constraints, and the bindings of services, demand of a machine, and asserts that these spaces and their
 // subnets stay: the transaction stores the constraints, or places a unit by them.
-func Demand(db *modeltxn.DB, o *modeltxn.Ops, cons constraints.Value, services ...modeldb.Service) (entity.MachineSpaces, modeldb.Networks, error) {
-	doc, err := db.Networks()
+func Demand(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, cons constraints.Value, services ...modeldb.Service) (entity.MachineSpaces, modeldb.Networks, error) {
+	doc, err := db.Networks(ctx)
 	if err != nil {
 		return entity.MachineSpaces{}, doc, err
 	}

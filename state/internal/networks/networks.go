@@ -26,20 +26,20 @@ type Networks struct{ db *modeltxn.DB }
 func Of(db *modeltxn.DB) Networks { return Networks{db} }
 
 // Known reports whether the cloud has ever told its subnets.
-func (n Networks) Known(context.Context) (bool, error) {
-	doc, err := n.db.Networks()
+func (n Networks) Known(ctx context.Context) (bool, error) {
+	doc, err := n.db.Networks(ctx)
 	return !doc.Missing, err
 }
 
 // Spaces returns all spaces with their subnets, alpha first.
-func (n Networks) Spaces(context.Context) ([]entity.Space, error) {
-	doc, err := n.db.Networks()
+func (n Networks) Spaces(ctx context.Context) ([]entity.Space, error) {
+	doc, err := n.db.Networks(ctx)
 	return doc.AllSpaces(), err
 }
 
 // Demands is Demands for the model as it is.
-func (n Networks) Demands(_ context.Context, cons constraints.Value, bound []string) (entity.MachineSpaces, error) {
-	doc, err := n.db.Networks()
+func (n Networks) Demands(ctx context.Context, cons constraints.Value, bound []string) (entity.MachineSpaces, error) {
+	doc, err := n.db.Networks(ctx)
 	if err != nil {
 		return entity.MachineSpaces{}, err
 	}
@@ -47,12 +47,12 @@ func (n Networks) Demands(_ context.Context, cons constraints.Value, bound []str
 }
 
 // Unused returns how many machines that never had a unit are known to meet a demand.
-func (n Networks) Unused(_ context.Context, want entity.MachineSpaces) (count int, err error) {
-	doc, err := n.db.Networks()
+func (n Networks) Unused(ctx context.Context, want entity.MachineSpaces) (count int, err error) {
+	doc, err := n.db.Networks(ctx)
 	if err != nil {
 		return 0, err
 	}
-	machines, err := n.db.Machines(bson.D{{"clean", true}, {"life", entity.Alive}, {"container", bson.D{{"$exists", false}}}})
+	machines, err := n.db.Machines(ctx, bson.D{{"clean", true}, {"life", entity.Alive}, {"container", bson.D{{"$exists", false}}}})
 	for _, m := range machines {
 		if len(m.Addresses) > 0 && Misses(doc, want, m.Addresses) == "" {
 			count++
@@ -76,10 +76,10 @@ func Named(doc modeldb.Networks, name string) (entity.Space, error) {
 func (n Networks) change(ctx context.Context, edit func(o *modeltxn.Ops, doc *modeldb.Networks) error) error {
 	token := mongo.NewID()
 	return n.db.Change(ctx, func(o *modeltxn.Ops) error {
-		if _, err := n.db.AliveModel(); err != nil {
+		if _, err := n.db.AliveModel(ctx); err != nil {
 			return err
 		}
-		doc, err := n.db.Networks()
+		doc, err := n.db.Networks(ctx)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (n Networks) change(ctx context.Context, edit func(o *modeltxn.Ops, doc *mo
 		}
 		same := func(a, b modeldb.Subnet) bool { return a.CIDR == b.CIDR && a.Space == b.Space }
 		if !slices.EqualFunc(doc.Subnets, now.Subnets, same) || len(now.Spaces) < len(doc.Spaces) {
-			services, err := n.db.Services(bson.D{{"bindings", bson.D{{"$exists", true}}}})
+			services, err := n.db.Services(ctx, bson.D{{"bindings", bson.D{{"$exists", true}}}})
 			if err != nil {
 				return err
 			}
@@ -170,16 +170,16 @@ func invalidName(name string) error {
 }
 
 // stillFulfilled returns an error if a machine of a service has no address any more in a space to which it is bound.
-func (n Networks) stillFulfilled(o *modeltxn.Ops, doc modeldb.Networks) error {
-	services, err := n.db.Services(bson.D{{"bindings", bson.D{{"$exists", true}}}})
+func (n Networks) stillFulfilled(ctx context.Context, o *modeltxn.Ops, doc modeldb.Networks) error {
+	services, err := n.db.Services(ctx, bson.D{{"bindings", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return err
 	}
-	was, err := n.db.Networks()
+	was, err := n.db.Networks(ctx)
 	if err != nil {
 		return err
 	}
-	places, err := placesOf(n.db, o, services...)
+	places, err := placesOf(ctx, n.db, o, services...)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (n Networks) MoveSubnets(ctx context.Context, name string, cidrs []string, 
 			return mongo.ErrNothing
 		}
 		if err == nil && !force {
-			err = n.stillFulfilled(o, *doc)
+			err = n.stillFulfilled(ctx, o, *doc)
 		}
 		return err
 	})
@@ -256,14 +256,14 @@ func (n Networks) RenameSpace(ctx context.Context, from, to string) error {
 			}
 		}
 		o.Assert(modeldb.NetworksC, modeldb.NetworksC, bson.D{{"uses", doc.Uses}})
-		exposed, err := n.exposed(from)
+		exposed, err := n.exposed(ctx, from)
 		if err != nil {
 			return err
 		}
 		for _, s := range exposed {
 			renameExposed(o, s, from, to)
 		}
-		return n.constraintsOps(o, from, to)
+		return n.constraintsOps(ctx, o, from, to)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot rename space %q: %w", from, err)
@@ -283,18 +283,18 @@ func (n Networks) RemoveSpace(ctx context.Context, name string, force bool) erro
 		if err != nil {
 			return err
 		}
-		bound, err := n.bound(*doc, space.ID)
+		bound, err := n.bound(ctx, *doc, space.ID)
 		if err != nil {
 			return err
 		}
-		use, err := n.usesOf(*doc, space, bound)
+		use, err := n.usesOf(ctx, *doc, space, bound)
 		if err != nil {
 			return err
 		}
 		if !force && len(use.Bound)+len(use.Constrained) > 0 {
 			return inUse(name, use)
 		}
-		exposed, err := n.exposed(name)
+		exposed, err := n.exposed(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -321,7 +321,7 @@ func (n Networks) RemoveSpace(ctx context.Context, name string, force bool) erro
 			}
 		}
 		o.Assert(modeldb.NetworksC, modeldb.NetworksC, bson.D{{"uses", doc.Uses}})
-		return n.constraintsOps(o, name, "")
+		return n.constraintsOps(ctx, o, name, "")
 	})
 	if err != nil {
 		return fmt.Errorf("cannot remove space %q: %w", name, err)
@@ -330,8 +330,8 @@ func (n Networks) RemoveSpace(ctx context.Context, name string, force bool) erro
 }
 
 // exposed returns the services that are exposed to a space.
-func (n Networks) exposed(space string) ([]modeldb.Service, error) {
-	return n.db.Services(bson.D{{"exposures.spaces", space}})
+func (n Networks) exposed(ctx context.Context, space string) ([]modeldb.Service, error) {
+	return n.db.Services(ctx, bson.D{{"exposures.spaces", space}})
 }
 
 // renameExposed renames a space where a service is exposed to it, or takes it out if to is "". What was exposed to it alone is
@@ -373,8 +373,8 @@ func inUse(name string, use entity.SpaceUse) error {
 }
 
 // Uses returns what keeps a space from being removed.
-func (n Networks) Uses(_ context.Context, name string) (entity.SpaceUse, error) {
-	doc, err := n.db.Networks()
+func (n Networks) Uses(ctx context.Context, name string) (entity.SpaceUse, error) {
+	doc, err := n.db.Networks(ctx)
 	if err != nil {
 		return entity.SpaceUse{}, err
 	}
@@ -382,19 +382,19 @@ func (n Networks) Uses(_ context.Context, name string) (entity.SpaceUse, error) 
 	if err != nil {
 		return entity.SpaceUse{}, err
 	}
-	bound, err := n.bound(doc, space.ID)
+	bound, err := n.bound(ctx, doc, space.ID)
 	if err != nil {
 		return entity.SpaceUse{}, err
 	}
-	return n.usesOf(doc, space, bound)
+	return n.usesOf(ctx, doc, space, bound)
 }
 
 // usesOf returns what uses a space: the services that are bound to it, and what else does.
-func (n Networks) usesOf(doc modeldb.Networks, space entity.Space, bound []modeldb.Service) (use entity.SpaceUse, err error) {
+func (n Networks) usesOf(ctx context.Context, doc modeldb.Networks, space entity.Space, bound []modeldb.Service) (use entity.SpaceUse, err error) {
 	for _, s := range bound {
 		use.Bound = append(use.Bound, s.Name)
 	}
-	owners, err := n.constrained(space.Name)
+	owners, err := n.constrained(ctx, space.Name)
 	if err != nil {
 		return use, err
 	}
@@ -405,7 +405,7 @@ func (n Networks) usesOf(doc modeldb.Networks, space entity.Space, bound []model
 			use.Constrained = append(use.Constrained, entity.ModelTag(n.db.UUID))
 		}
 	}
-	machines, err := n.db.Machines(nil)
+	machines, err := n.db.Machines(ctx, nil)
 	for _, m := range machines {
 		if doc.InSpace(space.ID, m.Addresses) != "" {
 			use.Machines++
@@ -416,10 +416,10 @@ func (n Networks) usesOf(doc modeldb.Networks, space entity.Space, bound []model
 }
 
 // bound returns the services with an endpoint that is bound to a space.
-func (n Networks) bound(doc modeldb.Networks, space string) (found []modeldb.Service, err error) {
-	services, err := n.db.Services(nil)
+func (n Networks) bound(ctx context.Context, doc modeldb.Networks, space string) (found []modeldb.Service, err error) {
+	services, err := n.db.Services(ctx, nil)
 	for _, s := range services {
-		ch, err := n.db.Charm(s.CharmURL)
+		ch, err := n.db.Charm(ctx, s.CharmURL)
 		if err != nil {
 			return nil, err
 		}
@@ -434,14 +434,14 @@ func (n Networks) bound(doc modeldb.Networks, space string) (found []modeldb.Ser
 }
 
 // constrained returns the constraints that name a space, by the keys of their owners.
-func (n Networks) constrained(space string) (map[string]constraints.Value, error) {
-	model, err := n.db.Model()
+func (n Networks) constrained(ctx context.Context, space string) (map[string]constraints.Value, error) {
+	model, err := n.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := []modeldb.Constraints{{Key: modeldb.ModelKey, Value: model.Constraints}}
 	var docs []modeldb.Constraints
-	if err := n.db.All(modeldb.ConstraintsC, bson.D{{"value", bson.RegEx{Pattern: `(^| )spaces=`}}}, &docs); err != nil {
+	if err := n.db.All(ctx, modeldb.ConstraintsC, bson.D{{"value", bson.RegEx{Pattern: `(^| )spaces=`}}}, &docs); err != nil {
 		return nil, err
 	}
 	found := map[string]constraints.Value{}
@@ -458,8 +458,8 @@ func (n Networks) constrained(space string) (map[string]constraints.Value, error
 }
 
 // constraintsOps renames a space in all constraints that name it, or removes it from them if to is "".
-func (n Networks) constraintsOps(o *modeltxn.Ops, from, to string) error {
-	found, err := n.constrained(from)
+func (n Networks) constraintsOps(ctx context.Context, o *modeltxn.Ops, from, to string) error {
+	found, err := n.constrained(ctx, from)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,12 +19,12 @@ import (
 
 // Expose exposes endpoints of a service, and replaces what they were exposed to; all endpoints to everyone if there are
 // none. Other endpoints stay as they are.
-func Expose(db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
+func Expose(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
 	if len(endpoints) == 0 {
 		endpoints = entity.Everywhere()
 	}
 	endpoints = endpoints.Normal()
-	if err := checkExposed(db, o, service, endpoints); err != nil {
+	if err := checkExposed(ctx, db, o, service, endpoints); err != nil {
 		return fmt.Errorf("cannot expose %s: %w", service.Name, err)
 	}
 	after := maps.Clone(service.ExposedEndpoints())
@@ -42,12 +43,12 @@ func Expose(db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints
 }
 
 // checkExposed checks that the charm has the endpoints, and that the spaces exist, and asserts that these stay.
-func checkExposed(db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
-	ch, err := db.Charm(service.CharmURL)
+func checkExposed(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
+	ch, err := db.Charm(ctx, service.CharmURL)
 	if err != nil {
 		return err
 	}
-	doc, err := db.Networks()
+	doc, err := db.Networks(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,21 +108,21 @@ type reach struct {
 }
 
 // reachOf returns the reach of the services that are exposed.
-func reachOf(db *modeltxn.DB) (reach, error) {
-	doc, err := db.Networks()
+func reachOf(ctx context.Context, db *modeltxn.DB) (reach, error) {
+	doc, err := db.Networks(ctx)
 	r := reach{networks: doc, services: map[string]entity.ExposedEndpoints{}}
 	if err != nil {
 		return r, err
 	}
 	var services []modeldb.Service
-	err = db.All(modeldb.ServicesC, bson.D{{"$or", []bson.D{{{"exposed", true}}, {{"exposures", bson.D{{"$exists", true}}}}}}}, &services)
+	err = db.All(ctx, modeldb.ServicesC, bson.D{{"$or", []bson.D{{{"exposed", true}}, {{"exposures", bson.D{{"$exists", true}}}}}}}, &services)
 	for _, s := range services {
 		r.services[s.Name] = s.ExposedEndpoints()
 	}
 	if err != nil {
 		return r, err
 	}
-	err = db.All(modeldb.RelationsC, bson.D{{"ingress.0", bson.D{{"$exists", true}}}, {"life", entity.Alive},
+	err = db.All(ctx, modeldb.RelationsC, bson.D{{"ingress.0", bson.D{{"$exists", true}}}, {"life", entity.Alive},
 		{"suspended", bson.D{{"$ne", true}}}}, &r.offered)
 	return r, err
 }

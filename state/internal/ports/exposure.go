@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"context"
 	"net/netip"
 
 	"juju/state/entity"
@@ -11,19 +12,19 @@ import (
 
 // Exposure returns the ports that must be reachable from outside: the open ports of units of exposed services,
 // including subordinates, and who can reach them. It omits machines that run a controller, both as instances and as hosts.
-func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
+func Exposure(ctx context.Context, db *modeltxn.DB) (entity.Exposure, error) {
 	x := entity.Exposure{Instances: map[string][]entity.PortRange{}, Addresses: map[string][]string{}}
-	model, err := db.Model()
+	model, err := db.Model(ctx)
 	if err != nil {
 		return x, err
 	}
 	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
-	reach, err := reachOf(db)
+	reach, err := reachOf(ctx, db)
 	if err != nil {
 		return x, err
 	}
 	var docs []modeldb.Ports
-	if err := db.All(modeldb.PortsC, nil, &docs); err != nil {
+	if err := db.All(ctx, modeldb.PortsC, nil, &docs); err != nil {
 		return x, err
 	}
 	open, from := map[string][]entity.PortRange{}, map[string][]entity.PortsFrom{} // by machine
@@ -39,7 +40,7 @@ func Exposure(db *modeltxn.DB) (entity.Exposure, error) {
 			from[doc.ID] = addFrom(from[doc.ID], cidrs, port.Range())
 		}
 	}
-	machines, err := db.Machines(nil)
+	machines, err := db.Machines(ctx, nil)
 	for _, m := range machines {
 		switch {
 		case m.InstanceID == "" || m.IsManager():

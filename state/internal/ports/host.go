@@ -1,6 +1,8 @@
 package ports
 
 import (
+	"context"
+
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -11,14 +13,14 @@ import (
 
 // HostExposure returns which of the ports opened by units on a machine, including subordinates, must be
 // reachable from outside, and which must not. The agent of a manual machine closes the latter itself.
-func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, error) {
+func HostExposure(ctx context.Context, db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, error) {
 	var x entity.HostExposure
-	model, err := db.Model()
+	model, err := db.Model(ctx)
 	if err != nil {
 		return x, err
 	}
 	x.Mode = model.Settings()[modelconfig.FirewallMode].Value
-	reach, err := reachOf(db)
+	reach, err := reachOf(ctx, db)
 	if err != nil {
 		return x, err
 	}
@@ -27,7 +29,7 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 		query = nil // a port exposed on one machine is open on all
 	}
 	var docs []modeldb.Ports
-	if err := db.All(modeldb.PortsC, query, &docs); err != nil {
+	if err := db.All(ctx, modeldb.PortsC, query, &docs); err != nil {
 		return x, err
 	}
 	x.Open = kept(m)
@@ -50,7 +52,7 @@ func HostExposure(db *modeltxn.DB, m modeldb.Machine) (entity.HostExposure, erro
 		x.From = nil
 		return x, nil
 	}
-	others, err := db.Machines(bson.D{{"_id", bson.D{{"$ne", m.ID}}}})
+	others, err := db.Machines(ctx, bson.D{{"_id", bson.D{{"$ne", m.ID}}}})
 	for _, other := range others {
 		x.Peers = append(x.Peers, peerAddresses(other)...)
 	}

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
@@ -14,9 +15,9 @@ import (
 )
 
 // of reads the open ports of a machine.
-func of(db *modeltxn.DB, machine string) (modeldb.Ports, error) {
+func of(ctx context.Context, db *modeltxn.DB, machine string) (modeldb.Ports, error) {
 	var doc modeldb.Ports
-	err := db.Get(modeldb.PortsC, machine, &doc, "ports of machine "+machine)
+	err := db.Get(ctx, modeldb.PortsC, machine, &doc, "ports of machine "+machine)
 	if entity.IsNotFound(err) {
 		return modeldb.Ports{ID: machine, Missing: true}, nil
 	}
@@ -24,13 +25,13 @@ func of(db *modeltxn.DB, machine string) (modeldb.Ports, error) {
 }
 
 // Opened returns the open ports of all units on a unit's machine, by unit.
-func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.EndpointPorts, error) {
+func Opened(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.EndpointPorts, error) {
 	open := map[string][]entity.EndpointPorts{}
-	id, err := db.MachineOf(u)
+	id, err := db.MachineOf(ctx, u)
 	if err != nil || id == "" {
 		return open, err
 	}
-	doc, err := of(db, id)
+	doc, err := of(ctx, db, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +46,15 @@ func Opened(db *modeltxn.DB, u modeldb.Unit) (map[string][]entity.EndpointPorts,
 
 // Change opens and closes the ports of a unit that a hook has. It rejects a range that another unit has opened, or that
 // overlaps another range of the unit.
-func Change(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, hook entity.HookChanges) error {
-	id, err := db.MachineOf(u)
+func Change(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit, hook entity.HookChanges) error {
+	id, err := db.MachineOf(ctx, u)
 	if err != nil {
 		return err
 	}
 	if id == "" {
 		return entity.Errorf(entity.NotProvisioned, "unit %q is not assigned to a machine", u.Name)
 	}
-	doc, err := of(db, id)
+	doc, err := of(ctx, db, id)
 	if err != nil {
 		return err
 	}
@@ -147,12 +148,12 @@ func set(o *modeltxn.Ops, doc modeldb.Ports, ports []modeldb.OpenPort) {
 }
 
 // CloseAll closes the ports of a unit that is being removed.
-func CloseAll(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit) error {
-	id, err := db.MachineOf(u)
+func CloseAll(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit) error {
+	id, err := db.MachineOf(ctx, u)
 	if err != nil || id == "" {
 		return err
 	}
-	doc, err := of(db, id)
+	doc, err := of(ctx, db, id)
 	if err != nil {
 		return err
 	}
@@ -168,8 +169,8 @@ func CloseAll(db *modeltxn.DB, o *modeltxn.Ops, u modeldb.Unit) error {
 }
 
 // Lose closes the ports of all units on a machine.
-func Lose(db *modeltxn.DB, o *modeltxn.Ops, machine string) error {
-	doc, err := of(db, machine)
+func Lose(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, machine string) error {
+	doc, err := of(ctx, db, machine)
 	if err == nil && len(doc.Ports) > 0 {
 		set(o, doc, []modeldb.OpenPort{})
 	}

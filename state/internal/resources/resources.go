@@ -3,6 +3,7 @@
 package resources
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -16,9 +17,9 @@ import (
 )
 
 // read reads the resources document of a service or unit; nil if it has none.
-func read(db *modeltxn.DB, key string) (*modeldb.Resources, error) {
+func read(ctx context.Context, db *modeltxn.DB, key string) (*modeldb.Resources, error) {
 	doc := &modeldb.Resources{}
-	err := db.Get(modeldb.ResourcesC, key, doc, "resources of "+key)
+	err := db.Get(ctx, modeldb.ResourcesC, key, doc, "resources of "+key)
 	if entity.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
@@ -29,11 +30,11 @@ func read(db *modeltxn.DB, key string) (*modeldb.Resources, error) {
 
 // OfService returns the resources that a service's charm declares, sorted by name, with their files and with
 // the files that the units have.
-func OfService(db *modeltxn.DB, s modeldb.Service) (of entity.ResourcesOf, err error) {
-	if of.Resources, err = Declared(db, s); err != nil {
+func OfService(ctx context.Context, db *modeltxn.DB, s modeldb.Service) (of entity.ResourcesOf, err error) {
+	if of.Resources, err = Declared(ctx, db, s); err != nil {
 		return of, err
 	}
-	units, err := db.Units(bson.D{{"service", s.Name}})
+	units, err := db.Units(ctx, bson.D{{"service", s.Name}})
 	if err != nil {
 		return of, err
 	}
@@ -42,7 +43,7 @@ func OfService(db *modeltxn.DB, s modeldb.Service) (of entity.ResourcesOf, err e
 		keys[i] = modeldb.UnitKey(u.Name)
 	}
 	var fetched []modeldb.Resources
-	if err := db.All(modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &fetched); err != nil {
+	if err := db.All(ctx, modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &fetched); err != nil {
 		return of, err
 	}
 	has := make(map[string]modeldb.Resources, len(fetched))
@@ -57,12 +58,12 @@ func OfService(db *modeltxn.DB, s modeldb.Service) (of entity.ResourcesOf, err e
 }
 
 // Declared returns the resources that a service's charm declares, sorted by name, with their files.
-func Declared(db *modeltxn.DB, s modeldb.Service) (all []entity.Resource, err error) {
-	ch, err := db.Charm(s.CharmURL)
+func Declared(ctx context.Context, db *modeltxn.DB, s modeldb.Service) (all []entity.Resource, err error) {
+	ch, err := db.Charm(ctx, s.CharmURL)
 	if err != nil || len(ch.Meta.Resources) == 0 {
 		return nil, err
 	}
-	doc, err := read(db, modeldb.ServiceKey(s.Name))
+	doc, err := read(ctx, db, modeldb.ServiceKey(s.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +74,8 @@ func Declared(db *modeltxn.DB, s modeldb.Service) (all []entity.Resource, err er
 }
 
 // One returns a resource with the file that a service has for it.
-func One(db *modeltxn.DB, service string, declared charm.Resource) (r entity.Resource, err error) {
-	doc, err := read(db, modeldb.ServiceKey(service))
+func One(ctx context.Context, db *modeltxn.DB, service string, declared charm.Resource) (r entity.Resource, err error) {
+	doc, err := read(ctx, db, modeldb.ServiceKey(service))
 	if err != nil {
 		return r, err
 	}
@@ -100,11 +101,11 @@ func Check(meta *charm.Meta, name string) error {
 
 // Give gives a service the files of uploads, for the resources that a charm declares. It
 // returns the new value of modeldb.Service.Resources.
-func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta, ids map[string]string) (int64, error) {
+func Give(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta, ids map[string]string) (int64, error) {
 	if len(ids) == 0 {
 		return s.Resources, nil
 	}
-	has, err := read(db, modeldb.ServiceKey(s.Name))
+	has, err := read(ctx, db, modeldb.ServiceKey(s.Name))
 	if err != nil {
 		return 0, err
 	}
@@ -117,7 +118,7 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 		if old != nil && old.Upload == ids[name] {
 			continue // an earlier attempt, whose response was lost, did it
 		}
-		doc, err := upload(db, s.Name, name, ids[name])
+		doc, err := upload(ctx, db, s.Name, name, ids[name])
 		if err == nil && !doc.Stored {
 			err = entity.Errorf(entity.Invalid, "resource %q was not uploaded", name)
 		}
@@ -146,9 +147,9 @@ func Give(db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
 
 // SetFetched records in a transaction that a unit has fetched the file of a resource. It returns
 // mongo.ErrNothing if that is already recorded.
-func SetFetched(db *modeltxn.DB, o *modeltxn.Ops, unit, name string, file entity.ResourceFile) error {
+func SetFetched(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, unit, name string, file entity.ResourceFile) error {
 	key := modeldb.UnitKey(unit)
-	doc, err := read(db, key)
+	doc, err := read(ctx, db, key)
 	if err != nil {
 		return err
 	}
@@ -182,8 +183,8 @@ func releaseFile(o *modeltxn.Ops, sum string) {
 }
 
 // Release adds the cleanups that release the files of a service that is being removed.
-func Release(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
-	doc, err := read(db, modeldb.ServiceKey(service))
+func Release(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service string) error {
+	doc, err := read(ctx, db, modeldb.ServiceKey(service))
 	if err != nil || doc == nil {
 		return err
 	}
@@ -194,24 +195,24 @@ func Release(db *modeltxn.DB, o *modeltxn.Ops, service string) error {
 }
 
 // Refers reports whether the model uses the file with this SHA-256, or a cleanup is pending that will release it.
-func Refers(db *modeltxn.DB, sum string) (bool, error) {
-	n, err := db.Count(modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupArchive}, {"arg", sum}})
+func Refers(ctx context.Context, db *modeltxn.DB, sum string) (bool, error) {
+	n, err := db.Count(ctx, modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupArchive}, {"arg", sum}})
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	return Uses(db, sum)
+	return Uses(ctx, db, sum)
 }
 
 // Uses reports whether a charm or a resource of the model uses the file with this SHA-256.
-func Uses(db *modeltxn.DB, sum string) (bool, error) {
+func Uses(ctx context.Context, db *modeltxn.DB, sum string) (bool, error) {
 	// Read resources after uploads, because uploads become resources.
 	for _, by := range [][2]string{{modeldb.CharmsC, "sha256"}, {modeldb.UploadsC, "sha256"}} {
-		if n, err := db.Count(by[0], bson.D{{by[1], sum}}); err != nil || n > 0 {
+		if n, err := db.Count(ctx, by[0], bson.D{{by[1], sum}}); err != nil || n > 0 {
 			return n > 0, err
 		}
 	}
 	var docs []modeldb.Resources
-	if err := db.All(modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$gt", "s#"}, {"$lt", "s$"}}}}, &docs); err != nil {
+	if err := db.All(ctx, modeldb.ResourcesC, bson.D{{"_id", bson.D{{"$gt", "s#"}, {"$lt", "s$"}}}}, &docs); err != nil {
 		return false, err
 	}
 	for _, doc := range docs {

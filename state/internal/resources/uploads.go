@@ -32,7 +32,7 @@ type Files interface {
 	Adding() (done func())
 	// Keep stores a file, and returns its SHA-256 in hex and its size.
 	Keep(ctx context.Context, file io.ReadSeeker) (sum string, size int64, err error)
-	Open(sum string) (io.ReadCloser, error)
+	Open(ctx context.Context, sum string) (io.ReadCloser, error)
 }
 
 // Of returns the resources of a model.
@@ -57,14 +57,14 @@ func (r Resources) AddPending(ctx context.Context, p Pending) ([]string, error) 
 		ids[i] = mongo.NewID()
 	}
 	err := r.db.Change(ctx, func(o *modeltxn.Ops) error {
-		model, err := r.db.AliveModel()
+		model, err := r.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
-		if err := r.checkDeclared(o, p); err != nil {
+		if err := r.checkDeclared(ctx, o, p); err != nil {
 			return err
 		}
-		if err := r.replace(o, p); err != nil {
+		if err := r.replace(ctx, o, p); err != nil {
 			return err
 		}
 		// Of two concurrent additions, the later one sees the earlier one.
@@ -83,19 +83,19 @@ func (r Resources) AddPending(ctx context.Context, p Pending) ([]string, error) 
 }
 
 // checkDeclared returns an error unless the charm that the service has or will have declares all the resources.
-func (r Resources) checkDeclared(o *modeltxn.Ops, p Pending) error {
+func (r Resources) checkDeclared(ctx context.Context, o *modeltxn.Ops, p Pending) error {
 	url := p.Charm
 	if url == "" {
 		var s modeldb.Service
-		if err := r.db.Get(modeldb.ServicesC, p.Service, &s, fmt.Sprintf("service %q", p.Service)); err != nil {
+		if err := r.db.Get(ctx, modeldb.ServicesC, p.Service, &s, fmt.Sprintf("service %q", p.Service)); err != nil {
 			return err
 		}
 		url = s.CharmURL
 	}
-	if err := r.db.UseCharm(o, url); err != nil {
+	if err := r.db.UseCharm(ctx, o, url); err != nil {
 		return err
 	}
-	ch, err := r.db.Charm(url)
+	ch, err := r.db.Charm(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (r Resources) checkDeclared(o *modeltxn.Ops, p Pending) error {
 }
 
 // replace removes the user's earlier uploads for the same resources, and returns an error if the user would have too many.
-func (r Resources) replace(o *modeltxn.Ops, p Pending) error {
+func (r Resources) replace(ctx context.Context, o *modeltxn.Ops, p Pending) error {
 	var mine []modeldb.Upload
-	if err := r.db.All(modeldb.UploadsC, bson.D{{"user", p.User}}, &mine); err != nil {
+	if err := r.db.All(ctx, modeldb.UploadsC, bson.D{{"user", p.User}}, &mine); err != nil {
 		return err
 	}
 	count := len(p.Names)
@@ -138,13 +138,13 @@ func discard(o *modeltxn.Ops, doc modeldb.Upload) {
 
 // Pending returns the uploads that no service uses, sorted by service, resource, and time.
 func (r Resources) Pending(ctx context.Context) ([]entity.PendingResource, error) {
-	docs, err := r.pending(nil)
+	docs, err := r.pending(ctx, nil)
 	return asPending(docs), err
 }
 
 // pending reads the uploads that a query selects, sorted by service, resource, and time.
-func (r Resources) pending(query bson.D) (docs []modeldb.Upload, err error) {
-	err = r.db.All(modeldb.UploadsC, query, &docs)
+func (r Resources) pending(ctx context.Context, query bson.D) (docs []modeldb.Upload, err error) {
+	err = r.db.All(ctx, modeldb.UploadsC, query, &docs)
 	slices.SortFunc(docs, func(a, b modeldb.Upload) int {
 		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Resource, b.Resource), a.Began.Compare(b.Began))
 	})
@@ -170,7 +170,7 @@ func (r Resources) ClearPending(ctx context.Context, user string, services []str
 	if len(services) > 0 {
 		query = append(query, bson.DocElem{Name: "service", Value: bson.D{{"$in", services}}})
 	}
-	docs, err := r.pending(query)
+	docs, err := r.pending(ctx, query)
 	if err == nil {
 		err = r.discardAll(ctx, docs)
 	}
@@ -178,8 +178,8 @@ func (r Resources) ClearPending(ctx context.Context, user string, services []str
 }
 
 // upload reads the record of an upload of a service's resource.
-func upload(db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err error) {
-	err = db.Get(modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
+func upload(ctx context.Context, db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err error) {
+	err = db.Get(ctx, modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
 	if err == nil && (doc.Service != service || doc.Resource != name) {
 		err = entity.Errorf(entity.NotFound, "upload %q of resource %q not found", id, name)
 	}
@@ -233,7 +233,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 		}
 	}
 	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
+		doc, err := upload(ctx, r.db, to.Service, to.Resource, to.ID)
 		if err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func describe(src io.Reader) (entity.ResourceFile, error) {
 // record records which file is about to be stored for an upload.
 func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFile) error {
 	return r.db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := upload(r.db, to.Service, to.Resource, to.ID)
+		doc, err := upload(ctx, r.db, to.Service, to.Resource, to.ID)
 		switch {
 		case err != nil:
 			return err
@@ -281,7 +281,7 @@ const keepUploads = 24 * time.Hour
 // Prune removes old uploads that no service uses.
 func (r Resources) Prune(ctx context.Context) error {
 	var old []modeldb.Upload
-	if err := r.db.All(modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.db.Now().Add(-keepUploads)}}}}, &old); err != nil {
+	if err := r.db.All(ctx, modeldb.UploadsC, bson.D{{"began", bson.D{{"$lt", r.db.Now().Add(-keepUploads)}}}}, &old); err != nil {
 		return err
 	}
 	return r.discardAll(ctx, old)
@@ -291,7 +291,7 @@ func (r Resources) Prune(ctx context.Context) error {
 func (r Resources) discardAll(ctx context.Context, docs []modeldb.Upload) error {
 	for _, doc := range docs {
 		err := r.db.Change(ctx, func(o *modeltxn.Ops) error {
-			now, err := upload(r.db, doc.Service, doc.Resource, doc.ID)
+			now, err := upload(ctx, r.db, doc.Service, doc.Resource, doc.ID)
 			if entity.IsNotFound(err) {
 				return mongo.ErrNothing
 			} else if err != nil {
@@ -308,8 +308,8 @@ func (r Resources) discardAll(ctx context.Context, docs []modeldb.Upload) error 
 }
 
 // Open opens the file of a resource.
-func (r Resources) Open(file entity.ResourceFile) (io.ReadCloser, error) {
-	content, err := r.files.Open(file.SHA256)
+func (r Resources) Open(ctx context.Context, file entity.ResourceFile) (io.ReadCloser, error) {
+	content, err := r.files.Open(ctx, file.SHA256)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the file of a resource: %w", err)
 	}

@@ -130,7 +130,7 @@ func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(uni
 	now := db.Now()
 	err = db.Change(ctx, func(o *modeltxn.Ops) error {
 		again = 0
-		s, err := db.Service(service)
+		s, err := db.Service(ctx, service)
 		if entity.IsNotFound(err) || err == nil && (s.Rollout == nil || s.Rollout.Stopped != "" || s.Life != entity.Alive) {
 			return mongo.ErrNothing
 		} else if err != nil {
@@ -138,11 +138,11 @@ func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(uni
 		}
 		// Read the leader before the units: if two controllers choose a batch at the same time, and the leader changes
 		// in between, either one sees the turns that the other gave, or its leader is not the leader any more.
-		leader, led, err := db.Leader(service)
+		leader, led, err := db.Leader(ctx, service)
 		if err != nil {
 			return err
 		}
-		units, err := members(db, service, leader.Holder)
+		units, err := members(ctx, db, service, leader.Holder)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(uni
 			return mongo.ErrNothing
 		default:
 			var update bson.D
-			ch, err := db.Charm(s.CharmURL)
+			ch, err := db.Charm(ctx, s.CharmURL)
 			if err != nil {
 				return err
 			}
@@ -206,7 +206,7 @@ func releaseOps(o *modeltxn.Ops, s modeldb.Service, u member, at time.Time) {
 
 // Holds says what a unit of a service waits for that keeps its charm until its turn in a rollout, and whether a user must
 // act; "" if it does not wait. Whether agents are lost is not known here.
-func Holds(db *modeltxn.DB, s modeldb.Service, u modeldb.Unit) (why string, user bool, err error) {
+func Holds(ctx context.Context, db *modeltxn.DB, s modeldb.Service, u modeldb.Unit) (why string, user bool, err error) {
 	r := s.Rollout
 	if r == nil || u.CharmURL == "" || u.CharmURL == s.CharmURL || u.InTurn(r) || u.Life != entity.Alive {
 		return "", false, nil
@@ -216,7 +216,7 @@ func Holds(db *modeltxn.DB, s modeldb.Service, u modeldb.Unit) (why string, user
 	if r.Stopped != "" {
 		return why + "; the upgrade has stopped: " + r.Stopped, true, nil
 	}
-	units, err := members(db, s.Name, "")
+	units, err := members(ctx, db, s.Name, "")
 	if err != nil {
 		return "", false, err
 	}
@@ -227,8 +227,8 @@ func Holds(db *modeltxn.DB, s modeldb.Service, u modeldb.Unit) (why string, user
 }
 
 // members reads the Alive units of a service, in natural order.
-func members(db *modeltxn.DB, service, leader string) ([]member, error) {
-	units, err := db.Units(bson.D{{"service", service}, {"life", entity.Alive}})
+func members(ctx context.Context, db *modeltxn.DB, service, leader string) ([]member, error) {
+	units, err := db.Units(ctx, bson.D{{"service", service}, {"life", entity.Alive}})
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func members(db *modeltxn.DB, service, leader string) ([]member, error) {
 		keys = append(keys, modeldb.UnitKey(u.Name), modeldb.WorkloadKey(u.Name))
 	}
 	var docs []modeldb.Status
-	if err := db.All(modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+	if err := db.All(ctx, modeldb.StatusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
 		return nil, err
 	}
 	said := make(map[string]entity.Status, len(docs))
@@ -268,7 +268,7 @@ func Check(batch int, timeout time.Duration) error {
 func Resume(ctx context.Context, db *modeltxn.DB, service string, batch int, timeout time.Duration) error {
 	now := db.Now()
 	err := db.Change(ctx, func(o *modeltxn.Ops) error {
-		s, err := db.Service(service)
+		s, err := db.Service(ctx, service)
 		switch {
 		case err != nil:
 			return err

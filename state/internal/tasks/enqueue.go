@@ -172,7 +172,7 @@ func (e *enqueueing) machine(ctx context.Context, id string) (modeldb.Machine, e
 	if m, known := e.machines[id]; known {
 		return m, nil
 	}
-	m, err := e.db.Machine(id)
+	m, err := e.db.Machine(ctx, id)
 	if err == nil && m.Life == entity.Dead {
 		err = entity.Errorf(entity.NotAlive, "machine %s is dead", id)
 	}
@@ -194,10 +194,10 @@ var commandSpec = charm.ActionSpec{Schema: map[string]any{
 // unit reads the unit that a task names.
 func (e *enqueueing) unit(ctx context.Context, o *modeltxn.Ops, name string) (modeldb.Unit, error) {
 	if service, ok := strings.CutSuffix(name, leaderOf); ok {
-		if _, err := e.db.Service(service); err != nil {
+		if _, err := e.db.Service(ctx, service); err != nil {
 			return modeldb.Unit{}, err
 		}
-		leader, _, err := e.db.Leader(service)
+		leader, _, err := e.db.Leader(ctx, service)
 		if err != nil {
 			return modeldb.Unit{}, err
 		}
@@ -210,7 +210,7 @@ func (e *enqueueing) unit(ctx context.Context, o *modeltxn.Ops, name string) (mo
 	if u, known := e.units[name]; known {
 		return u, nil
 	}
-	u, err := e.db.Unit(name)
+	u, err := e.db.Unit(ctx, name)
 	if err == nil && u.Life != entity.Alive { // new tasks would delay the last hooks of a Dying one
 		err = entity.Errorf(entity.NotAlive, "unit %q is not alive", name)
 		if u.Life == entity.Dying {
@@ -230,7 +230,7 @@ func (e *enqueueing) action(
 	url := u.CharmURL
 	assert = append(slices.Clone(modeltxn.IsAlive), bson.DocElem{Name: "charm", Value: url})
 	if url == "" {
-		svc, err := e.db.Service(u.Service)
+		svc, err := e.db.Service(ctx, u.Service)
 		if err != nil {
 			return spec, nil, err
 		}
@@ -238,7 +238,7 @@ func (e *enqueueing) action(
 		assert[len(assert)-1].Value = bson.D{{"$exists", false}}
 		o.Assert(modeldb.ServicesC, svc.Name, bson.D{{"charm", url}})
 	}
-	ch, err := e.db.Charm(url)
+	ch, err := e.db.Charm(ctx, url)
 	if err != nil {
 		return spec, nil, err
 	}

@@ -15,14 +15,14 @@ import (
 // Prune removes completed tasks that exceed the age or total size in the model's settings, oldest first, and operations
 // without tasks. It returns the number of removed tasks.
 func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
-	model, err := t.db.Model()
+	model, err := t.db.Model(ctx)
 	if err != nil {
 		return 0, err
 	}
 	age, size := model.Settings().KeepTasks()
 	var docs []modeldb.Task
 	over := bson.D{{"status", bson.D{{"$nin", entity.UnfinishedTask}}}}
-	if err := t.read(over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
+	if err := t.read(ctx, over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
 		return 0, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Task) int { return b.Completed.Compare(a.Completed) }) // newest first
@@ -45,7 +45,7 @@ func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
 // remove removes a completed task, and also its operation if it has no other tasks.
 func (t Tasks) remove(ctx context.Context, doc modeldb.Task) error {
 	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
-		beside, err := t.db.Count(modeldb.TasksC,
+		beside, err := t.db.Count(ctx, modeldb.TasksC,
 			bson.D{{"operation", doc.Operation}, {"_id", bson.D{{"$ne", doc.ID}}}})
 		if err != nil {
 			return err

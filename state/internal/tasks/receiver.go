@@ -15,18 +15,18 @@ import (
 )
 
 // Refs returns the receiver's incomplete tasks, oldest first.
-func Refs(db *modeltxn.DB, receiver string) (refs []entity.TaskRef, err error) {
-	docs, err := Of(db).unfinished(receiver)
+func Refs(ctx context.Context, db *modeltxn.DB, receiver string) (refs []entity.TaskRef, err error) {
+	docs, err := Of(db).unfinished(ctx, receiver)
 	for _, doc := range docs {
 		refs = append(refs, entity.TaskRef{ID: doc.Task().ID, Status: doc.Status})
 	}
 	return refs, err
 }
 
-func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
+func (t Tasks) unfinished(ctx context.Context, receiver string) ([]modeldb.Task, error) {
 	var docs []modeldb.Task
 	query := bson.D{{"unit", receiver}, {"status", bson.D{{"$in", entity.UnfinishedTask}}}}
-	if err := t.read(query, withoutValues, &docs); err != nil {
+	if err := t.read(ctx, query, withoutValues, &docs); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Task) int { return entity.CompareNatural(a.ID, b.ID) })
@@ -34,8 +34,8 @@ func (t Tasks) unfinished(receiver string) ([]modeldb.Task, error) {
 }
 
 // own reads the document of one of the receiver's tasks.
-func (t Tasks) own(receiver, id string) (modeldb.Task, error) {
-	doc, err := t.taskDoc(id)
+func (t Tasks) own(ctx context.Context, receiver, id string) (modeldb.Task, error) {
+	doc, err := t.taskDoc(ctx, id)
 	if err == nil && doc.Receiver != receiver {
 		err = entity.Errorf(entity.Unauthorized, "permission denied")
 	}
@@ -48,7 +48,7 @@ func Begin(ctx context.Context, db *modeltxn.DB, receiver, id string) (entity.Ta
 	var doc modeldb.Task
 	now := db.Now()
 	err := db.Change(ctx, func(o *modeltxn.Ops) (err error) {
-		if doc, err = Of(db).own(receiver, id); err != nil {
+		if doc, err = Of(db).own(ctx, receiver, id); err != nil {
 			return err
 		}
 		switch doc.Status {
@@ -73,7 +73,7 @@ func Begin(ctx context.Context, db *modeltxn.DB, receiver, id string) (entity.Ta
 func Finish(ctx context.Context, db *modeltxn.DB, receiver, id string, outcome entity.TaskOutcome) error {
 	now := db.Now()
 	return db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := Of(db).own(receiver, id)
+		doc, err := Of(db).own(ctx, receiver, id)
 		if entity.IsNotFound(err) || err == nil && doc.Status.IsOver() {
 			return mongo.ErrNothing
 		} else if err != nil {
@@ -94,7 +94,7 @@ func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) err
 	}
 	now := db.Now()
 	return db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := Of(db).own(receiver, id)
+		doc, err := Of(db).own(ctx, receiver, id)
 		if err != nil {
 			return err
 		}
@@ -112,14 +112,14 @@ func Log(ctx context.Context, db *modeltxn.DB, receiver, id, message string) err
 
 // CancelLeft cancels the tasks of a removed unit or machine, which can't get new ones.
 func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
-	docs, err := Of(db).unfinished(receiver)
+	docs, err := Of(db).unfinished(ctx, receiver)
 	if err != nil {
 		return err
 	}
 	now, message := db.Now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
 	for _, left := range docs {
 		err := db.Change(ctx, func(o *modeltxn.Ops) error {
-			doc, err := Of(db).taskDoc(left.Task().ID)
+			doc, err := Of(db).taskDoc(ctx, left.Task().ID)
 			if err == nil && doc.Status.IsOver() {
 				return mongo.ErrNothing
 			} else if err != nil {

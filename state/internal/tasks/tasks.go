@@ -25,11 +25,11 @@ type Tasks struct{ db *modeltxn.DB }
 func Of(db *modeltxn.DB) Tasks { return Tasks{db} }
 
 // taskDoc reads the document of a task; the error is entity.NotFound if it does not exist.
-func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
+func (t Tasks) taskDoc(ctx context.Context, id string) (modeldb.Task, error) {
 	var docs []modeldb.Task
 	number, err := strconv.Atoi(id)
 	if err == nil {
-		err = t.db.All(modeldb.TasksC, bson.D{{"number", number}}, &docs)
+		err = t.db.All(ctx, modeldb.TasksC, bson.D{{"number", number}}, &docs)
 	}
 	if err == nil && len(docs) == 0 || !entity.IsValidTask(id) {
 		err = entity.Errorf(entity.NotFound, "task %q not found", id)
@@ -42,14 +42,14 @@ func (t Tasks) taskDoc(id string) (modeldb.Task, error) {
 
 // Task returns a task; the error is entity.NotFound if it does not exist.
 func (t Tasks) Task(ctx context.Context, id string) (entity.Task, error) {
-	doc, err := t.taskDoc(id)
+	doc, err := t.taskDoc(ctx, id)
 	return doc.Task(), err
 }
 
 // Find returns the ids of the tasks whose ids begin with prefix, in order.
 func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error) {
 	var docs []modeldb.Task
-	if err := t.read(nil, bson.D{{"number", 1}}, &docs); err != nil {
+	if err := t.read(ctx, nil, bson.D{{"number", 1}}, &docs); err != nil {
 		return nil, err
 	}
 	for _, d := range docs {
@@ -64,10 +64,10 @@ func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error
 // Operation returns an operation; the error is entity.NotFound if it does not exist.
 func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, error) {
 	var doc modeldb.Operation
-	if err := t.db.Get(modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
+	if err := t.db.Get(ctx, modeldb.OperationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
 		return entity.Operation{}, err
 	}
-	all, err := t.withTasks([]modeldb.Operation{doc}, nil)
+	all, err := t.withTasks(ctx, []modeldb.Operation{doc}, nil)
 	if err != nil {
 		return entity.Operation{}, err
 	}
@@ -82,13 +82,13 @@ func (t Tasks) Operations(
 	// The store can't sort the ids, which are numbers stored as text. Reading and sorting 20,000 takes 60 to 90 ms;
 	// Prune bounds the number.
 	var docs []modeldb.Operation
-	if err := t.db.All(modeldb.OperationsC, nil, &docs); err != nil {
+	if err := t.db.All(ctx, modeldb.OperationsC, nil, &docs); err != nil {
 		return nil, false, err
 	}
 	slices.SortFunc(docs, func(a, b modeldb.Operation) int { return entity.CompareNatural(a.ID, b.ID) })
 	for len(docs) > 0 && !more {
 		first := max(0, len(docs)-operationsAtOnce)
-		batch, err := t.withTasks(docs[first:], withoutValues)
+		batch, err := t.withTasks(ctx, docs[first:], withoutValues)
 		if err != nil {
 			return nil, false, err
 		}
@@ -108,18 +108,18 @@ const operationsAtOnce = 100
 var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
-func (t Tasks) read(query, fields bson.D, docs *[]modeldb.Task) error {
-	return t.db.Reading(modeldb.TasksC, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(docs) })
+func (t Tasks) read(ctx context.Context, query, fields bson.D, docs *[]modeldb.Task) error {
+	return t.db.Reading(ctx, modeldb.TasksC, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(docs) })
 }
 
 // withTasks reads the tasks of some operations, and returns both in order.
-func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Operation, error) {
+func (t Tasks) withTasks(ctx context.Context, docs []modeldb.Operation, fields bson.D) ([]entity.Operation, error) {
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
 	}
 	var tasks []modeldb.Task
-	if err := t.read(bson.D{{"operation", bson.D{{"$in", ids}}}}, fields, &tasks); err != nil {
+	if err := t.read(ctx, bson.D{{"operation", bson.D{{"$in", ids}}}}, fields, &tasks); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(tasks, func(a, b modeldb.Task) int { return a.Number - b.Number })
@@ -139,7 +139,7 @@ func (t Tasks) withTasks(docs []modeldb.Operation, fields bson.D) ([]entity.Oper
 func (t Tasks) Cancel(ctx context.Context, id string) error {
 	now := t.db.Now()
 	return t.db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := t.taskDoc(id)
+		doc, err := t.taskDoc(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (w Watches) Binaries(ctx context.Context, _ entity.Tag) (<-chan struct{}, e
 
 // HostExposure fires when the result of Exposure of the machine may have changed.
 func (w Watches) HostExposure(ctx context.Context, machine string) (<-chan struct{}, error) {
-	model, err := w.db.Model()
+	model, err := w.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}

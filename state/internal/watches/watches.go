@@ -36,12 +36,12 @@ func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error
 func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, w.hub, watcher.Listing[wanted]{
 		Topics: []watcher.Topic{watcher.Collection(modeldb.MachinesC)},
-		List:   w.wanted,
+		List:   func(ids []string) (map[string]wanted, error) { return w.wanted(ctx, ids) },
 	})
 }
 
 // lives reads the lives of the documents with these ids that exist, or of all if ids is nil.
-func (w Watches) lives(collection string, ids []string) (map[string]entity.Life, error) {
+func (w Watches) lives(ctx context.Context, collection string, ids []string) (map[string]entity.Life, error) {
 	var query bson.D
 	if ids != nil {
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
@@ -50,7 +50,7 @@ func (w Watches) lives(collection string, ids []string) (map[string]entity.Life,
 		ID   string      `bson:"_id"`
 		Life entity.Life `bson:"life"`
 	}
-	if err := w.db.All(collection, query, &docs); err != nil {
+	if err := w.db.All(ctx, collection, query, &docs); err != nil {
 		return nil, err
 	}
 	lives := map[string]entity.Life{}
@@ -61,9 +61,9 @@ func (w Watches) lives(collection string, ids []string) (map[string]entity.Life,
 }
 
 // DeployedBy returns the names of the units that a machine or principal deploys.
-func DeployedBy(db *modeltxn.DB, parent entity.Tag) ([]string, error) {
+func DeployedBy(ctx context.Context, db *modeltxn.DB, parent entity.Tag) ([]string, error) {
 	var docs []modeldb.Deployment
-	if err := db.All(modeldb.DeploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
+	if err := db.All(ctx, modeldb.DeploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(docs))
@@ -82,14 +82,14 @@ func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []stri
 		IDs:    func(c watcher.Change) []string { return []string{strings.TrimPrefix(c.ID, prefix)} },
 		Follow: func(unit string) watcher.Topic { return watcher.Doc(modeldb.UnitsC, unit) },
 		List: func(units []string) (map[string]entity.Life, error) {
-			mine, err := DeployedBy(w.db, parent)
+			mine, err := DeployedBy(ctx, w.db, parent)
 			if err != nil {
 				return nil, err
 			}
 			if units != nil {
 				mine = slices.DeleteFunc(mine, func(u string) bool { return !slices.Contains(units, u) })
 			}
-			return w.lives(modeldb.UnitsC, mine)
+			return w.lives(ctx, modeldb.UnitsC, mine)
 		},
 	})
 }
@@ -97,7 +97,7 @@ func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []stri
 // Unit fires when anything in UnitInfo, or the model's settings, may have changed. Each watch costs the controller
 // 10 kB, so idle agents have few.
 func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error) {
-	u, err := w.db.Unit(name)
+	u, err := w.db.Unit(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 	if u.Principal != "" {
 		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, u.Service+"#"))
 	}
-	if id, err := w.db.MachineOf(u); err != nil {
+	if id, err := w.db.MachineOf(ctx, u); err != nil {
 		return nil, err
 	} else if id != "" {
 		topics = append(topics, watcher.Doc(modeldb.MachinesC, id)) // the machine's addresses
@@ -132,7 +132,7 @@ func (w Watches) Rollouts(ctx context.Context) (<-chan []string, error) {
 			if services != nil {
 				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", services}}})
 			}
-			docs, err := w.db.Services(query)
+			docs, err := w.db.Services(ctx, query)
 			all := map[string]string{}
 			for _, d := range docs {
 				all[d.Name] = d.Rollout.ID + d.Rollout.Since.String()
@@ -152,7 +152,7 @@ func (w Watches) Rollout(ctx context.Context, service string) (<-chan struct{}, 
 // Relations fires when the result of Unit.Relations may have changed. It does not fire when the unit enters or leaves a
 // relation, which its own agent does; if force has removed the unit from the scope, the agent's leaving has no effect.
 func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, error) {
-	u, err := w.db.Unit(unit)
+	u, err := w.db.Unit(ctx, unit)
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +169,11 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 // settings.
 func (w Watches) RelationUnits(ctx context.Context, unit string,
 	relation int) (<-chan entity.RelationUnitsChange, error) {
-	u, err := w.db.Unit(unit)
+	u, err := w.db.Unit(ctx, unit)
 	if err != nil {
 		return nil, err
 	}
-	r, err := w.db.RelationByID(relation)
+	r, err := w.db.RelationByID(ctx, relation)
 	if err != nil {
 		return nil, err
 	}
@@ -201,11 +201,11 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
 		},
 		List: func(names []string) (map[string]int64, error) {
-			all, err := w.members(relation, seen, unit, names)
+			all, err := w.members(ctx, relation, seen, unit, names)
 			if err != nil || len(names) > 0 && !slices.Contains(names, other) {
 				return all, err
 			}
-			settings, err := w.db.Settings(application)
+			settings, err := w.db.Settings(ctx, application)
 			if entity.IsNotFound(err) {
 				return all, nil
 			}
@@ -232,7 +232,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 }
 
 // members returns the versions of the settings of the units in a scope, only of those in units unless that is nil.
-func (w Watches) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
+func (w Watches) members(ctx context.Context, relation int, prefix, except string, units []string) (map[string]int64, error) {
 	// The range is from the prefix, which ends with "#", to the prefix with the next character: a container relation has
 	// one scope for each principal.
 	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
@@ -244,7 +244,7 @@ func (w Watches) members(relation int, prefix, except string, units []string) (m
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
 	var scopes []modeldb.Scope
-	if err := w.db.All(modeldb.ScopesC, query, &scopes); err != nil {
+	if err := w.db.All(ctx, modeldb.ScopesC, query, &scopes); err != nil {
 		return nil, err
 	}
 	versions, keys := map[string]int64{}, []string{}
@@ -254,7 +254,7 @@ func (w Watches) members(relation int, prefix, except string, units []string) (m
 		}
 	}
 	var settings []modeldb.Settings
-	if err := w.db.All(modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
+	if err := w.db.All(ctx, modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
 		return nil, err
 	}
 	for _, s := range settings {
@@ -266,8 +266,8 @@ func (w Watches) members(relation int, prefix, except string, units []string) (m
 }
 
 // Live follows all parts of the model, and names those that there are. The caller must close it.
-func (w Watches) Live() (*modelstatus.Live, []entity.PartKey, error) {
-	return modelstatus.Follow(w.db, w.hub)
+func (w Watches) Live(ctx context.Context) (*modelstatus.Live, []entity.PartKey, error) {
+	return modelstatus.Follow(ctx, w.db, w.hub)
 }
 
 // Summary fires when anything that Status reads, or the model's annotations, may have changed.
@@ -296,13 +296,13 @@ type wanted struct {
 }
 
 // wanted reads these fields of the machines with these ids that exist, or of all if ids is nil.
-func (w Watches) wanted(ids []string) (map[string]wanted, error) {
+func (w Watches) wanted(ctx context.Context, ids []string) (map[string]wanted, error) {
 	var query bson.D
 	if ids != nil {
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
 	var docs []wanted
-	if err := w.db.All(modeldb.MachinesC, query, &docs); err != nil {
+	if err := w.db.All(ctx, modeldb.MachinesC, query, &docs); err != nil {
 		return nil, err
 	}
 	all := make(map[string]wanted, len(docs))

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/update"
 )
 
-// An explanation is how a command reads its documents, and what it would do with them.
+// An explanation describes how a command reads its documents, and what it would do with them.
 type explanation struct {
 	collection  string
 	query       bsoncore.Document
@@ -33,7 +33,7 @@ type explanation struct {
 	inserts bool
 }
 
-// An execution is what an explained command has read.
+// An execution counts what an explained command has read, and measures its time.
 type execution struct {
 	tally
 	returned int64

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A find is a query in any of its wire forms.
+// A find is a parsed query, which arrived as a find command or as a legacy OP_QUERY.
 type find struct {
 	filter, show, order bsoncore.Document
 	hint                bsoncore.Value

@@ -16,7 +16,7 @@ import (
 // maxWrites limits the documents or statements of one command.
 const maxWrites = 100_000
 
-// A writing is a command with several writes, each of which may fail.
+// A writing is a parsed insert, update or delete command: a list of writes, each of which may fail, and their errors.
 type writing struct {
 	collection string
 	list       []bsoncore.Document

@@ -109,8 +109,8 @@ func (c *conn) serve() {
 	}
 }
 
-// send writes a reply. If it fails, the cursor of which it has a batch is closed, since nobody can continue it without those
-// documents: the client of a change stream resumes with another.
+// send writes a reply. If that fails, it closes the cursor whose batch the reply holds, since no client can continue it
+// without those documents: the client of a change stream resumes with a new one.
 func (c *conn) send(reply net.Buffers) bool {
 	size := int64(0)
 	for _, part := range reply {

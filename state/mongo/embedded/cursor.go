@@ -43,7 +43,7 @@ type cursor struct {
 	isKilled bool
 }
 
-// A flow is the result of an aggregation.
+// A flow is the stream of documents that an aggregation returns.
 type flow struct {
 	next pipeline.Source
 	late func() error // called periodically
@@ -127,7 +127,8 @@ func (cur *cursor) pick() ([]byte, error) {
 // maxBatch is the size in bytes at which a batch is sent; its last document may exceed it.
 const maxBatch = 4 << 20
 
-// A batch is a sequence of documents: in data, or those of a change stream that others share.
+// A batch is a sequence of documents for a reply: copies in data, or events of a change stream, which are shared with
+// other streams.
 type batch struct {
 	data    []byte
 	ends    []int

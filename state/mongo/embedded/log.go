@@ -13,7 +13,7 @@ const (
 	maxLine = 4 << 10
 )
 
-// A memoryLog passes messages on, and keeps the latest for the command getLog.
+// A memoryLog forwards messages to the server's Logger, and keeps the latest ones for the command getLog.
 type memoryLog struct {
 	Logger
 
@@ -46,7 +46,7 @@ func (l *memoryLog) keep(severity, format string, args []any) {
 	l.total++
 }
 
-// lines returns the messages that are kept, the oldest first, and how many there have been.
+// lines returns the kept messages, oldest first, and the number of all messages so far.
 func (l *memoryLog) lines() (lines []string, total int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

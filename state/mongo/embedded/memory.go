@@ -223,21 +223,21 @@ func (l *ledger) idle(is bool) {
 
 // begin starts the session's transaction. It is aborted when it is too old, or when others need its memory and its client
 // is slow. The caller holds mu.
-func (one *session) begin(s *Server) {
+func (sess *session) begin(s *Server) {
 	var txn *storage.Txn
 	expiry := time.AfterFunc(txnLifetime, func() {
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		if one.txn == txn {
-			one.abort()
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		if sess.txn == txn {
+			sess.abort()
 		}
 	})
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	hold := s.budget.Open(one, func(err error) {
+	hold := s.budget.Open(sess, func(err error) {
 		cancel(err)
 		expiry.Reset(0)
 	})
-	number := one.number
+	number := sess.number
 	txn = s.store.Begin(func(bytes int) error {
 		err := hold.Grow(ctx, int64(bytes))
 		switch {
@@ -248,9 +248,9 @@ func (one *session) begin(s *Server) {
 		}
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d has been aborted: %v", number, err)
 	})
-	txn.By = storage.Transaction{Session: one.id, Number: number}
-	one.txn, one.expiry, one.hold = txn, expiry, hold
-	one.free = func() {
+	txn.By = storage.Transaction{Session: sess.id, Number: number}
+	sess.txn, sess.expiry, sess.hold = txn, expiry, hold
+	sess.free = func() {
 		cancel(nil)
 		hold.Close()
 	}

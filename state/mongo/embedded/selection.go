@@ -62,7 +62,7 @@ func (t *tally) add(docs, keys, matched int64) {
 	}
 }
 
-// A path is how a selection reaches its documents: by their _id, or by a plan made for the given indexes.
+// A path says how a selection reaches its documents: by their _id, or by a plan made for the given indexes.
 type path struct {
 	byID    []byte // the record key
 	plan    plan.Plan

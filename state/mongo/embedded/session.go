@@ -63,8 +63,8 @@ type sessions struct {
 	closed bool
 }
 
-// restore registers the sessions of which the store has records, however many, so that those whose clients don't come
-// back are forgotten in time.
+// restore registers the sessions that have records in the store, however many, so that they expire if their clients don't
+// come back.
 func (ss *sessions) restore(ids [][]byte, s *Server) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -77,16 +77,16 @@ func (ss *sessions) restore(ids [][]byte, s *Server) {
 func (ss *sessions) use(id []byte, s *Server) (*session, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	one := ss.byID[string(id)]
-	if one == nil {
+	sess := ss.byID[string(id)]
+	if sess == nil {
 		if len(ss.byID) >= maxSessions {
 			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions, "cannot add session into the cache: there are %d", maxSessions)
 		}
-		one = ss.add(id, s)
+		sess = ss.add(id, s)
 	}
-	one.users++
-	one.used = time.Now()
-	return one, nil
+	sess.users++
+	sess.used = time.Now()
+	return sess, nil
 }
 
 // add registers a session. The caller holds mu.
@@ -94,19 +94,19 @@ func (ss *sessions) add(id []byte, s *Server) *session {
 	if ss.byID == nil {
 		ss.byID = map[string]*session{}
 	}
-	one := &session{id: bytes.Clone(id), number: -1, used: time.Now(), cursors: &s.cursors}
-	ss.byID[string(id)] = one
+	sess := &session{id: bytes.Clone(id), number: -1, used: time.Now(), cursors: &s.cursors}
+	ss.byID[string(id)] = sess
 	if ss.reaper == nil && !ss.closed {
 		ss.reaper = time.AfterFunc(sessionTimeout, func() { ss.reap(s) })
 	}
-	return one
+	return sess
 }
 
-func (ss *sessions) release(one *session) {
+func (ss *sessions) release(sess *session) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	one.users--
-	one.used = time.Now()
+	sess.users--
+	sess.used = time.Now()
 }
 
 // reap ends the sessions that have been unused for too long.
@@ -114,8 +114,8 @@ func (ss *sessions) reap(s *Server) {
 	var old [][]byte
 	ss.mu.Lock()
 	ss.reaper = nil
-	for id, one := range ss.byID {
-		if one.users == 0 && time.Since(one.used) >= sessionTimeout {
+	for id, sess := range ss.byID {
+		if sess.users == 0 && time.Since(sess.used) >= sessionTimeout {
 			old = append(old, []byte(id))
 		}
 	}
@@ -134,16 +134,16 @@ func (ss *sessions) end(s *Server, ids [][]byte) error {
 	gone := map[string]bool{}
 	ss.mu.Lock()
 	for _, id := range ids {
-		if one := ss.byID[string(id)]; one != nil {
-			ended = append(ended, one)
+		if sess := ss.byID[string(id)]; sess != nil {
+			ended = append(ended, sess)
 			delete(ss.byID, string(id))
 			gone[string(id)] = true
 		}
 	}
 	ss.mu.Unlock()
 	s.cursors.endIf(func(cur *cursor) bool { return gone[cur.session] })
-	for _, one := range ended {
-		one.end()
+	for _, sess := range ended {
+		sess.end()
 	}
 	return s.store.Forget(ids...)
 }
@@ -158,54 +158,54 @@ func (ss *sessions) close() {
 	all := ss.byID
 	ss.byID = nil
 	ss.mu.Unlock()
-	for _, one := range all {
-		one.end()
+	for _, sess := range all {
+		sess.end()
 	}
 }
 
 // end aborts the session's transaction, once no command uses it.
-func (one *session) end() {
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	one.abort()
+func (sess *session) end() {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	sess.abort()
 }
 
 // abort ends the session's transaction, if there is one. The caller holds mu.
-func (one *session) abort() {
-	if one.state == txnOpen {
-		txn := one.txn
+func (sess *session) abort() {
+	if sess.state == txnOpen {
+		txn := sess.txn
 		txn.Abort()
-		one.over(txnAborted)
-		one.cursors.endIf(func(cur *cursor) bool { return cur.tx == txn })
+		sess.over(txnAborted)
+		sess.cursors.endIf(func(cur *cursor) bool { return cur.tx == txn })
 	}
 }
 
 // over records the end of the session's transaction.
-func (one *session) over(state txnState) {
-	one.expiry.Stop()
-	one.free()
-	one.state, one.txn, one.expiry, one.hold, one.free = state, nil, nil, nil, nil // they refer to the transaction
+func (sess *session) over(state txnState) {
+	sess.expiry.Stop()
+	sess.free()
+	sess.state, sess.txn, sess.expiry, sess.hold, sess.free = state, nil, nil, nil, nil // they refer to the transaction
 }
 
 // recall reads what the store remembers of the session, once. The caller holds mu.
-func (one *session) recall(s *Server) error {
-	if one.known {
+func (sess *session) recall(s *Server) error {
+	if sess.known {
 		return nil
 	}
-	r, err := s.store.Session(one.id)
+	r, err := s.store.Session(sess.id)
 	if err != nil {
 		return err
 	}
 	if r != nil {
-		if one.number, one.state = r.Number, txnCommitted; len(r.Reply) > 0 {
-			one.state = txnNone
+		if sess.number, sess.state = r.Number, txnCommitted; len(r.Reply) > 0 {
+			sess.state = txnNone
 		}
 	}
-	one.known = true
+	sess.known = true
 	return nil
 }
 
-// A sessionUse is what a command says about its session.
+// A sessionUse holds the fields of a command that concern its session.
 type sessionUse struct {
 	id         []byte
 	number     int64
@@ -287,24 +287,24 @@ func (r *request) inSession(cmd command) error {
 	if u.numbered && r.s.opts.Standalone {
 		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
-	one, err := r.s.sessions.use(u.id, r.s)
+	sess, err := r.s.sessions.use(u.id, r.s)
 	if err != nil {
 		return err
 	}
-	defer r.s.sessions.release(one)
+	defer r.s.sessions.release(sess)
 	if !u.numbered {
 		return cmd.run(r)
 	}
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	if err := one.recall(r.s); err != nil {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if err := sess.recall(r.s); err != nil {
 		return err
 	}
-	if u.number < one.number {
+	if u.number < sess.number {
 		return mongoerr.New(mongoerr.TransactionTooOld,
-			"Cannot start transaction %d on session because a newer transaction %d has already started.", u.number, one.number)
+			"Cannot start transaction %d on session because a newer transaction %d has already started.", u.number, sess.number)
 	}
-	r.session = one
+	r.session = sess
 	if !u.inTxn {
 		return r.retryable(cmd, u.number)
 	}
@@ -314,61 +314,61 @@ func (r *request) inSession(cmd command) error {
 		err = r.transaction(cmd, u)
 	}
 	if (err != nil || r.failed) && cmd.name != "commitTransaction" {
-		one.abort()
+		sess.abort()
 	}
 	return err
 }
 
 // transaction runs one command of a transaction.
 func (r *request) transaction(cmd command, u sessionUse) error {
-	one := r.session
+	sess := r.session
 	ends := cmd.name == "commitTransaction" || cmd.name == "abortTransaction"
 	switch {
 	case u.start && ends:
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot start a transaction with %s", cmd.name)
-	case u.start && u.number == one.number:
+	case u.start && u.number == sess.number:
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Only servers in a sharded cluster can start a new transaction at the active transaction number %d", u.number)
 	case u.start:
-		one.abort()
-		one.number, one.state = u.number, txnOpen
-		one.begin(r.s)
-	case u.number != one.number:
+		sess.abort()
+		sess.number, sess.state = u.number, txnOpen
+		sess.begin(r.s)
+	case u.number != sess.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,
-			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", u.number, one.number)
-	case one.state == txnAborted:
+			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", u.number, sess.number)
+	case sess.state == txnAborted:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d has been aborted.", u.number)
-	case one.state == txnCommitted && cmd.name == "commitTransaction":
+	case sess.state == txnCommitted && cmd.name == "commitTransaction":
 		return cmd.run(r)
-	case one.state == txnCommitted:
+	case sess.state == txnCommitted:
 		return mongoerr.New(mongoerr.TransactionCommitted, "Transaction %d has been committed.", u.number)
-	case one.state != txnOpen:
+	case sess.state != txnOpen:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d isn't in progress", u.number)
 	}
-	if one.txn.OnlyReads() {
-		one.expiry.Reset(txnLifetime)
+	if sess.txn.OnlyReads() {
+		sess.expiry.Reset(txnLifetime)
 	}
-	r.tx, r.inTxn = one.txn, true
-	one.hold.Busy()
-	defer one.hold.Idle()
+	r.tx, r.inTxn = sess.txn, true
+	sess.hold.Busy()
+	defer sess.hold.Idle()
 	return cmd.run(r)
 }
 
 // commitTransaction commits the session's transaction, or confirms that it was committed.
 func (r *request) commitTransaction() error {
-	one := r.session
-	if one == nil {
+	sess := r.session
+	if sess == nil {
 		return mongoerr.New(mongoerr.NoSuchTransaction, "commitTransaction needs a transaction")
 	}
-	if err := r.concern(); err != nil || one.state == txnCommitted {
+	if err := r.concern(); err != nil || sess.state == txnCommitted {
 		return err
 	}
-	txn := one.txn
-	one.over(txnAborted)
-	if err := txn.Commit(&storage.SessionRecord{Session: one.id, Number: one.number}); err != nil {
+	txn := sess.txn
+	sess.over(txnAborted)
+	if err := txn.Commit(&storage.SessionRecord{Session: sess.id, Number: sess.number}); err != nil {
 		return err
 	}
-	one.state = txnCommitted
+	sess.state = txnCommitted
 	return nil
 }
 

@@ -16,13 +16,13 @@ import (
 
 // LongestQueue returns the length of the longest transaction queue of any document. Every other transaction on that
 // document reads the whole queue.
-func LongestQueue(db *mongo.Database) (longest int, err error) {
-	counts, err := db.Counts()
+func LongestQueue(ctx context.Context, db *mongo.Database) (longest int, err error) {
+	counts, err := db.Counts(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for name := range counts {
-		err := db.With(name, func(c *mgo.Collection) error {
+		err := db.With(ctx, name, func(c *mgo.Collection) error {
 			var doc struct {
 				Queue []string `bson:"txn-queue"`
 			}

@@ -58,16 +58,16 @@ func dropAll(url *mongo.URL, dial mongo.Dial) error {
 		return err
 	}
 	defer store.Close()
-	names, err := store.Databases()
+	names, err := store.Databases(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := store.Drop(name); err != nil {
+		if err := store.Drop(ctx, name); err != nil {
 			return err
 		}
 	}
-	return store.DropBarrier()
+	return store.DropBarrier(ctx)
 }
 
 // A tenant is a connection that adds a prefix to the names of databases in requests, and removes it from those in replies.

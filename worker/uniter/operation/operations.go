@@ -104,52 +104,70 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 		}
 		return &runHook{Factory: f, op: op, done: true}, nil
 	}
-	simple, ok := map[resolver.Verb]simple{
-		resolver.Fail: {execute: f.fail},
-		resolver.FailTask: {call: func(ctx context.Context) error {
+	if o, ok := f.simple(op, remote); ok {
+		o.name = op.String()
+		return &o, nil
+	}
+	return nil, fmt.Errorf("cannot carry out %q", op)
+}
+
+// simple returns the operation for a verb that needs no more than a few steps.
+func (f Factory) simple(op resolver.Op, remote resolver.Remote) (simple, bool) {
+	switch op.Verb {
+	case resolver.Fail:
+		return simple{execute: f.fail}, true
+	case resolver.FailTask:
+		return simple{call: func(ctx context.Context) error {
 			return f.API.FinishTask(ctx, f.Unit, op.Task, entity.TaskTerminated)
-		}},
-		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
-		resolver.Enter: {
+		}}, true
+	case resolver.Abandon:
+		return simple{prepare: f.showWorkload, execute: f.abandon}, true
+	case resolver.Enter:
+		return simple{
 			// Recorded before the unit enters; otherwise a crash could make it miss the relation's first hook.
 			record: func(s localstate.State) localstate.State { return f.entering(s, op.Relation, remote) },
 			call: func(ctx context.Context) error {
 				err := f.API.EnterScope(ctx, f.Unit, op.Relation)
 				return barred(err, entity.CannotEnter, entity.CannotEnterYet, entity.NotFound)
 			},
-		},
-		resolver.Leave: {
+		}, true
+	case resolver.Leave:
+		return simple{
 			call: func(ctx context.Context) error {
 				return ignore(f.API.LeaveScope(ctx, f.Unit, op.Relation), entity.NotFound)
 			},
 			commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) },
-		},
-		resolver.Forget: {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
-		resolver.Detach: {
+		}, true
+	case resolver.Forget:
+		return simple{commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }}, true
+	case resolver.Detach:
+		return simple{
 			call: func(ctx context.Context) error {
 				return ignore(f.API.DetachStorage(ctx, f.Unit, op.Storage), entity.NotFound)
 			},
 			commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) },
-		},
-		resolver.ReportUpgrade: {call: func(ctx context.Context) error {
+		}, true
+	case resolver.ReportUpgrade:
+		return simple{call: func(ctx context.Context) error {
 			up := remote.Unit.Upgrade
 			return f.API.FinishUpgradeStep(ctx, f.Unit, up.Number, up.Completing)
-		}},
-		resolver.ForgetStorage: {commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) }},
-		resolver.ClearResolved: {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
-		resolver.DestroyUnit:   {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
-		resolver.DestroySubordinates: {call: func(ctx context.Context) error {
+		}}, true
+	case resolver.ForgetStorage:
+		return simple{commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) }}, true
+	case resolver.ClearResolved:
+		return simple{call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }}, true
+	case resolver.DestroyUnit:
+		return simple{call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }}, true
+	case resolver.DestroySubordinates:
+		return simple{call: func(ctx context.Context) error {
 			return f.API.DestroySubordinates(ctx, f.Unit)
-		}},
-		resolver.Die: {call: func(ctx context.Context) error {
+		}}, true
+	case resolver.Die:
+		return simple{call: func(ctx context.Context) error {
 			return barred(f.API.EnsureDead(ctx, f.Unit), entity.InUse, entity.HasSubordinates)
-		}},
-	}[op.Verb]
-	if !ok {
-		return nil, fmt.Errorf("cannot carry out %q", op)
+		}}, true
 	}
-	simple.name = op.String()
-	return &simple, nil
+	return simple{}, false
 }
 
 // barred wraps err in ErrBarred if it is of one of the kinds.

@@ -235,8 +235,8 @@ func appendBits(dst []byte, n uint64, exp int) []byte {
 	}
 }
 
-// decimalBits is how many bits below the leading one are kept of a decimal: two different
-// decimals of 34 digits differ within the first 113.
+// decimalBits is the number of bits of a decimal that are kept below its leading one: two different decimals of 34 digits
+// differ within the first 113.
 const decimalBits = 18 * 7
 
 func appendDecimal(dst []byte, v bsoncore.Value) []byte {

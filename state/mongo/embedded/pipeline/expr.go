@@ -104,7 +104,7 @@ func lookupAll(array []byte, path []string) bsoncore.Value {
 	return l.value()
 }
 
-// A list is an array under construction.
+// A list is an array that is being built.
 type list struct {
 	data []byte
 	n    int

@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A grouping is a $group.
+// A grouping is a compiled $group stage.
 type grouping struct {
 	id     expr
 	fields []groupField
@@ -26,7 +26,7 @@ type groupField struct {
 	value expr
 }
 
-// A group is the documents with one _id.
+// A group accumulates the documents with one _id.
 type group struct {
 	id   bsoncore.Value
 	accs []accumulator
@@ -103,7 +103,7 @@ func (g *grouping) field(name string, v bsoncore.Value) error {
 	return err
 }
 
-// groupSize is about what a group takes in memory, apart from its values.
+// groupSize is the approximate memory of a group in bytes, without its values.
 const groupSize = 200
 
 func (g *grouping) run(in Source, ctl Control) Source {
@@ -221,7 +221,7 @@ func (a *average) value() bsoncore.Value {
 	return arith.Double(float(a.total) / float64(a.n))
 }
 
-// An extreme is a $min or a $max, which ignore null and missing values.
+// An extreme is the accumulator of $min or $max. It ignores null and missing values.
 type extreme struct {
 	sign int
 	best bsoncore.Value
@@ -275,7 +275,7 @@ func (p *push) add(v bsoncore.Value) int {
 
 func (p *push) value() bsoncore.Value { return p.list.value() }
 
-// A distinct is a $addToSet.
+// A distinct is the accumulator of $addToSet.
 type distinct struct {
 	list *list
 	seen map[string]bool

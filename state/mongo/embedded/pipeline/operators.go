@@ -17,7 +17,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// An operation is an operator of expressions: how many operands it takes, and what it does with them.
+// An operation is an operator of expressions, with the number of operands that it takes.
 type operation struct {
 	least, most int // most is least, or 0 if there is no limit
 	make        func(args []expr) expr
@@ -335,7 +335,7 @@ func inCase(v bsoncore.Value, from, to byte) (bsoncore.Value, error) {
 	return text(string(out)), nil
 }
 
-// asText returns what a string operator takes for a string: numbers and dates as text, and null as nothing.
+// asText returns a value as the string that string operators see: numbers and dates as text, and null as the empty string.
 func asText(v bsoncore.Value) (string, error) {
 	if isNull(v) {
 		return "", nil

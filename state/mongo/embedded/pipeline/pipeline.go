@@ -17,8 +17,8 @@ const maxStages = 100
 // maxDocument limits the size of documents and values, in bytes.
 const maxDocument = 16 << 20
 
-// A Source returns one document after the other, and nil at the end. A document is valid until the next call, but not
-// longer than until the pipeline returns one: between two batches of a cursor the store may free what it has read.
+// A Source returns the next document at each call, and nil at the end. A document is valid until the next call, and at
+// most until the pipeline returns one: between two batches of a cursor, the store may free what it has read.
 type Source func() (doc []byte, err error)
 
 // A Control bounds an aggregation, which ends with the error of either function.
@@ -27,10 +27,10 @@ type Control struct {
 	Keep  func(bytes int) error // is called when a stage keeps more bytes, or fewer
 }
 
-// A stage transforms what in returns.
+// A stage returns a source of in's documents, transformed.
 type stage func(in Source, ctl Control) Source
 
-// A Head is the beginning of a pipeline as a query.
+// A Head is the beginning of a pipeline as a query, so that the store can run it with indexes.
 type Head struct {
 	Match bsoncore.Document // nil matches everything
 	Order bsoncore.Document
@@ -199,7 +199,7 @@ func (p *Pipeline) Run(in Source, ctl Control) Source {
 	return in
 }
 
-// checkEvery is how many documents a stage that holds or makes many of them handles between two checks.
+// checkEvery is the number of documents that a stage which holds or makes many of them handles between two checks.
 const checkEvery = 256
 
 func compileOut(v bsoncore.Value) (*Target, error) {

@@ -12,13 +12,13 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A projection is a $project: what a query's projection can do, and then computed fields.
+// A projection is a compiled $project stage: a query's projection, and then computed fields.
 type projection struct {
 	show     *query.Projection // nil: nothing is included
 	computed *field            // nil: none
 }
 
-// A field is a computed field, or a step on the way to some.
+// A field is a computed field, or a parent of computed fields.
 type field struct {
 	name   string
 	parts  []*field
@@ -26,7 +26,7 @@ type field struct {
 	value  expr // nil for a step
 }
 
-// A projecting compiles a $project.
+// A projecting holds the state of the compiler of a $project stage.
 type projecting struct {
 	flat     *bsoncore.DocumentBuilder // as a query's projection: paths with 1 or 0
 	paths    map[string]bool           // all paths; false for those on the way to one

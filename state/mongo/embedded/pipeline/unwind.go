@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// An unwind makes a document of each element of an array.
+// An unwind is a compiled $unwind stage: it returns a document for each element of an array.
 type unwind struct {
 	path  []string
 	index []string // where the element's number goes, or nil
@@ -126,7 +126,8 @@ func valueAt(doc []byte, path []string) bsoncore.Value {
 	return valueAt(v.Data, path[1:])
 }
 
-// set appends doc with v at a path; a missing v removes what is there. What is no document on the way becomes one.
+// set appends doc with v at a path; a missing v removes the value there. Values along the path that are not documents are
+// replaced by documents.
 func set(dst, doc []byte, path []string, v bsoncore.Value) []byte {
 	start, dst := bsoncore.ReserveLength(dst)
 	found := false

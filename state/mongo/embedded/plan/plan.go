@@ -28,7 +28,7 @@ type Range struct {
 	Point      bool
 }
 
-// A Scan is ranges of one index, ascending and disjoint. Without ranges it contains nothing.
+// A Scan is a list of ranges of one index, ascending and disjoint. Without ranges, it is empty.
 type Scan struct {
 	Index  int
 	Ranges []Range

@@ -19,7 +19,7 @@ type Projection struct {
 	positional bool
 }
 
-// A part is a field that a projection names, or a step on the way to one.
+// A part is a field that a projection names, or a parent of such fields.
 type part struct {
 	name  string
 	parts []part

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Check compares every index with the documents of one snapshot, and returns the differences. There should never be
-// any. It calls moved, unless that is nil, with each document, since it takes the longer the more there are.
+// Check compares every index with the documents of one snapshot, and returns the differences. There should never be any.
+// It calls moved, unless that is nil, for each document, because its duration grows with their number.
 func (s *Store) Check(ctx context.Context, moved func()) error {
 	if moved == nil {
 		moved = func() {}

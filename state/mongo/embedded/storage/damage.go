@@ -18,7 +18,7 @@ import (
 // ErrDamaged is matched by errors about a file that doesn't contain what was written to it.
 var ErrDamaged = errors.New("the store is damaged")
 
-// A Damage reports a log that was on disk and is no longer intact.
+// A Damage describes a log that had been synced to the disk and is no longer intact.
 type Damage struct {
 	File string
 	// At is the first wrong byte; all bytes up to Synced had reached the disk.

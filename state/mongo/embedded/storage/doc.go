@@ -17,9 +17,10 @@
 // readers. Changes to one document are serialised by one of many locks, chosen by the record key; documents
 // with different locks don't wait for each other, and readers never wait.
 //
-// A transaction reads a Pebble snapshot with its own changes on top. It holds what it changes: another transaction that
-// changes the same fails at once, and so does one whose snapshot is older than the last change; a write outside
-// transactions waits. Its commit is one batch. Nothing uncommitted reaches Pebble, so a crash leaves nothing of it.
+// A transaction reads a Pebble snapshot with its own changes on top. It holds the documents that it changes: another
+// transaction that changes one of them fails at once, and so does one whose snapshot is older than the last change; a
+// write outside transactions waits. Its commit is one batch. Nothing uncommitted reaches Pebble, so a crash leaves no
+// trace of it.
 //
 // Writes are acknowledged before they are on disk. Barrier waits until all writes acknowledged before it are.
 package storage

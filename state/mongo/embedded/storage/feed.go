@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Kind is what happened in an Event.
+// A Kind says what happened in an Event.
 type Kind int
 
 // The kinds of events.
@@ -77,9 +77,9 @@ const eventOverhead = 256
 // payload is the size of what the change says, as MongoDB's log would have it.
 func (e *Event) payload() int { return len(e.ID.Data) + len(e.New) + len(e.Change) }
 
-// A feed keeps the latest events. It keeps none until somebody follows it. What a follower has not read is kept up to
-// feed.most bytes, so that large changes don't end it. What all have read is kept up to maxHistory, for those that want
-// to resume.
+// A feed keeps the latest events. Until it has a follower, it keeps none. Of the events that a follower has not read, it
+// keeps up to feed.most bytes, so that large changes don't end the follower; of those that all have read, up to
+// maxHistory, so that a stream can resume.
 type feed struct {
 	on   atomic.Bool
 	most int
@@ -93,7 +93,7 @@ type feed struct {
 	followers map[*Follower]bool
 }
 
-// maxHistory is how many bytes of events the feed keeps that all followers have read.
+// maxHistory is the size in bytes of the events that the feed keeps although all followers have read them.
 const maxHistory = 8 << 20
 
 // A Follower reads the feed. It is for one goroutine at a time.
@@ -106,8 +106,8 @@ type Follower struct {
 	lose func() // is called if an event that it has read is dropped; or nil
 }
 
-// add appends events, if somebody follows. It must be called after their changes became visible, and before the locks
-// of their documents are released: then a reader that begins to follow either sees a change or gets its event, and
+// add appends events, if the feed has followers. It must be called after their changes became visible, and before the
+// locks of their documents are released: then a reader that begins to follow either sees a change or gets its event, and
 // each document's events are in order.
 func (f *feed) add(events func() []*Event) {
 	if !f.on.Load() {
@@ -135,7 +135,8 @@ func (f *feed) grow(bytes int) {
 	}
 }
 
-// trim drops the oldest events: what nobody needs, and beyond the limit also what followers need, which are lost then.
+// trim drops the oldest events: those that no follower needs and, beyond the limit, also those that followers need, who
+// then lose their place.
 func (f *feed) trim() {
 	if f.bytes <= maxHistory {
 		return
@@ -158,8 +159,8 @@ func (f *feed) trim() {
 	}
 }
 
-// size returns the memory that the event takes. The caller holds the feed's mu. What the event says is part of its forms,
-// once there is one.
+// size returns the memory that the event takes, in bytes. The caller holds the feed's mu. Once the event has forms, these
+// contain its payload.
 func (e *Event) size() int {
 	if n := len(e.forms[0]) + len(e.forms[1]); n > 0 {
 		return eventOverhead + len(e.ID.Data) + n

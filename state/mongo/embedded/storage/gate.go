@@ -20,7 +20,7 @@ func (g *gate) RLock() {
 	g.mu.RLock()
 }
 
-// TryRLock is RLock if it need not wait.
+// TryRLock is RLock, but fails instead of waiting.
 func (g *gate) TryRLock() bool {
 	if !g.entry.TryRLock() {
 		return false

@@ -40,17 +40,16 @@ type stripe struct {
 	held map[string]*Txn
 }
 
-// A hold is one key that a transaction holds.
+// A hold is a key that a transaction holds until it ends.
 type hold struct {
 	stripe *stripe
 	key    string
 }
 
-// maxTxn limits the bytes of the documents that a transaction changes, and of what all its statements say about them, as
-// MongoDB's does before 4.2.
+// maxTxn limits the bytes of the documents that a transaction changes and of its statements, as MongoDB does before 4.2.
 const maxTxn = 16_793_600
 
-// roomStep is how much memory a transaction asks for at a time.
+// roomStep is the memory in bytes that a transaction asks for at a time.
 const roomStep = 64 << 10
 
 // lockPatience is how long a transaction waits for a collection whose indexes are being changed.
@@ -247,7 +246,7 @@ func (tx *Txn) compare(key []byte) error {
 
 var errConflict = mongoerr.New(mongoerr.WriteConflict, "WriteConflict")
 
-// A heldError is the WriteConflict of a write to what another transaction holds.
+// A heldError is the WriteConflict of a write to a key that another transaction holds.
 type heldError struct{ by *Txn }
 
 // Error returns the text of a WriteConflict.

@@ -52,7 +52,7 @@ func (s *Store) iter(tx *Txn, opts *pebble.IterOptions) (iterator, error) {
 	return m, nil
 }
 
-// A merged iterator reads a snapshot with changes on top.
+// A merged iterator reads a snapshot with a transaction's own changes on top.
 type merged struct {
 	*pebble.Iterator // the snapshot
 	changes          []changedKey

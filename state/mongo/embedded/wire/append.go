@@ -26,7 +26,7 @@ func AppendMsg(dst []byte, requestID, responseTo int32, body bsoncore.Document) 
 	return AppendSections(dst, requestID, responseTo, Msg{Body: body})
 }
 
-// MsgHead is how many bytes of an OP_MSG come before its body.
+// MsgHead is the number of bytes of an OP_MSG before its body.
 const MsgHead = HeaderSize + 4 + 1
 
 // PutMsgHead makes an OP_MSG of a body behind MsgHead free bytes. More bytes of the body will follow.

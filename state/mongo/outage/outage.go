@@ -1,40 +1,40 @@
-package mongo
+package outage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/juju/loggo"
+
 	"juju/state/entity"
 )
 
-// answerBound is how long an outage lasts before waiting requests fail, and later ones fail immediately. A replica set
+var logger = loggo.GetLogger("juju.state.mongo")
+
+// Bound is how long an outage lasts before waiting requests fail, and later ones fail immediately. A replica set
 // elects another primary within about twelve seconds, and mgo may need a few more to find it. Clients wait longer than
 // this for a reply.
-const answerBound = 25 * time.Second
+const Bound = 25 * time.Second
 
 // probePause is the time between two probes.
 const probePause = time.Second
 
-// hangPart is the part of answerBound for which a request may go without a reply before the store is probed.
+// hangPart is the part of Bound for which a request may go without a reply before the store is probed.
 const hangPart = 5
 
-// An outage is the state of a MongoDB that doesn't respond, has no primary, or whose primary has no majority. Requests
-// wait until it ends or has lasted for answerBound. Then what is in progress is cut short, requests fail immediately, and
-// only a probe keeps trying. Only a write that the majority confirms ends an outage: reads succeed without a majority too.
-type outage struct {
-	probe  func() error  // one write that waits for the majority
-	bound  time.Duration // how long a probe may take before that is an outage
-	answer time.Duration // answerBound, except in tests
-	cut    func()        // ends all connections
+// An Outage is whether a MongoDB is available, and since when it is not.
+type Outage struct {
+	options Options
 
 	mu      sync.Mutex
 	since   time.Time   // zero if there is no outage
 	why     error       // the last error
 	hanging time.Time   // when the first request began that had no reply for too long; zero if the store isn't in doubt
 	proven  time.Time   // when a write was last confirmed: what failed before says nothing about now
-	expiry  *time.Timer // cuts short what is in progress after answerBound
+	expiry  *time.Timer // cuts short what is in progress after the bound
 	probing bool
 	closed  chan struct{}
 	work    sync.WaitGroup // the probe
@@ -64,8 +64,8 @@ func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
 }
 
-// unknown adds to the error of an operation that an outage interrupted that it may have been done.
-func unknown(err error) error {
+// Unknown adds to the error of a change that an outage interrupted that it may have been made.
+func Unknown(err error) error {
 	return entity.WithHint(fmt.Errorf("it is not known whether the change was made: %w", err),
 		awayHint+" Once it is back, see whether the change was made before you repeat it.")
 }
@@ -73,37 +73,43 @@ func unknown(err error) error {
 // errSilent is the reason of an outage in which the store doesn't respond, or the majority doesn't.
 var errSilent = errors.New("a write was not confirmed by the majority in time")
 
-func newOutage(probe func() error, bound, answer time.Duration, cut func()) *outage {
-	return &outage{probe: probe, bound: bound, answer: answer, cut: cut, closed: make(chan struct{})}
+// Options are how an Outage reaches its MongoDB.
+type Options struct {
+	Probe     func() error  // one write that waits for the majority
+	ProbeTime time.Duration // how long a probe may take before that is an outage
+	Bound     time.Duration // Bound, except in tests
+	Cut       func()        // ends all connections
 }
 
-// refuses returns the error for requests that arrive after an outage has lasted for answerBound, and nil
-// otherwise. A nil outage means that the store has no outages.
-func (o *outage) refuses() error {
-	if o == nil {
-		return nil
-	}
+// New returns an Outage that has not begun. The caller must call Close.
+func New(o Options) *Outage { return &Outage{options: o, closed: make(chan struct{})} }
+
+// Err implements Availability.
+func (o *Outage) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.since.IsZero() || time.Since(o.since) < o.answer {
+	if o.since.IsZero() || time.Since(o.since) < o.options.Bound {
 		return nil
 	}
 	return away(o.since, o.why)
 }
 
-// began returns when the outage began; zero if there is none.
-func (o *outage) began() time.Time {
-	if o == nil {
-		return time.Time{}
-	}
+// Since implements Availability.
+func (o *Outage) Since() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.since
 }
 
-// met records that the reply was lost to a request that began at a time, and returns when the outage began. It returns zero
-// if a probe has succeeded since: then only another attempt can tell.
-func (o *outage) met(err error, began time.Time) (since time.Time) {
+// Failed implements Availability. The transaction can run again.
+func (o *Outage) Failed(err error, began time.Time) (again bool) {
+	o.failed(err, began)
+	return true
+}
+
+// failed records that the reply was lost to a request that began at a time, and returns when the outage began. It returns
+// zero if a probe has succeeded since: then only another attempt can tell.
+func (o *Outage) failed(err error, began time.Time) (since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.IsZero() {
@@ -116,24 +122,21 @@ func (o *outage) met(err error, began time.Time) (since time.Time) {
 		logger.Warningf("the MongoDB has been unavailable since %s, and the controller waits for it: %v",
 			o.since.UTC().Format(time.RFC3339), err)
 		since := o.since
-		o.expiry = time.AfterFunc(o.answer-time.Since(since), func() { o.expire(since, true) })
+		o.expiry = time.AfterFunc(o.options.Bound-time.Since(since), func() { o.expire(since, true) })
 		o.startProbes()
 	}
 	o.why = err
 	return o.since
 }
 
-// watch has the store probed if the caller does not call done soon.
-func (o *outage) watch() (done func() bool) {
-	if o == nil {
-		return func() bool { return true }
-	}
+// Watch implements Availability. If the caller does not call done soon, the store is probed.
+func (o *Outage) Watch() (done func() bool) {
 	began := time.Now()
-	return time.AfterFunc(o.answer/hangPart, func() { o.doubt(began) }).Stop
+	return time.AfterFunc(o.options.Bound/hangPart, func() { o.doubt(began) }).Stop
 }
 
 // doubt probes the store because a request that began at a time has no reply.
-func (o *outage) doubt(began time.Time) {
+func (o *Outage) doubt(began time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if began.Before(o.proven) {
@@ -145,22 +148,22 @@ func (o *outage) doubt(began time.Time) {
 	o.startProbes()
 }
 
-// expire cuts short what is in progress once the outage that began at a time has lasted for answerBound, so that it is
+// expire cuts short what is in progress once the outage that began at a time has lasted for the bound, so that it is
 // answered like later requests: mgo waits up to a minute for a reply. A second time is for what began just before the first.
-func (o *outage) expire(began time.Time, again bool) {
+func (o *Outage) expire(began time.Time, again bool) {
 	o.mu.Lock()
 	lasts := o.since.Equal(began) && !isClosed(o.closed)
 	if lasts && again {
-		o.expiry = time.AfterFunc(o.answer/hangPart, func() { o.expire(began, false) })
+		o.expiry = time.AfterFunc(o.options.Bound/hangPart, func() { o.expire(began, false) })
 	}
 	o.mu.Unlock()
 	if lasts {
-		o.cut()
+		o.options.Cut()
 	}
 }
 
-// over records that the majority has confirmed a write.
-func (o *outage) over() {
+// Confirmed implements Availability.
+func (o *Outage) Confirmed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.since.IsZero() {
@@ -171,7 +174,7 @@ func (o *outage) over() {
 }
 
 // startProbes starts the probes unless they run. The caller holds mu.
-func (o *outage) startProbes() {
+func (o *Outage) startProbes() {
 	if !o.probing && !isClosed(o.closed) {
 		o.probing = true
 		o.work.Go(o.probes)
@@ -179,17 +182,17 @@ func (o *outage) startProbes() {
 }
 
 // probes probes the store until it responds.
-func (o *outage) probes() {
+func (o *Outage) probes() {
 	for o.mustProbe() {
 		began := time.Now()
-		silent := time.AfterFunc(o.bound, func() { o.met(errSilent, began) })
-		err := o.probe()
+		silent := time.AfterFunc(o.options.ProbeTime, func() { o.failed(errSilent, began) })
+		err := o.options.Probe()
 		silent.Stop()
 		if err == nil {
-			o.over()
+			o.Confirmed()
 			continue
 		}
-		o.met(err, began)
+		o.failed(err, began)
 		select {
 		case <-time.After(probePause):
 		case <-o.closed:
@@ -198,7 +201,7 @@ func (o *outage) probes() {
 }
 
 // mustProbe reports whether another probe is needed.
-func (o *outage) mustProbe() bool {
+func (o *Outage) mustProbe() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.probing = !(o.since.IsZero() && o.hanging.IsZero()) && !isClosed(o.closed)
@@ -214,8 +217,8 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// close stops the probe.
-func (o *outage) close() {
+// Close stops the probe.
+func (o *Outage) Close() {
 	o.mu.Lock()
 	close(o.closed)
 	if o.expiry != nil {
@@ -225,53 +228,55 @@ func (o *outage) close() {
 	o.work.Wait()
 }
 
-// told adds a kind and a user-facing text to the error of a request whose reply was lost, and to the errors
-// that known classifies. Other errors are returned unchanged. began is when the request began.
-func (o *outage) told(err error, began time.Time) error {
-	if o == nil || !cutShort(err) || errors.Is(err, entity.StoreAway) {
-		return known(err)
+// Wrap implements Availability.
+func (o *Outage) Wrap(err error, began time.Time) error {
+	if !IsTransient(err) || errors.Is(err, entity.StoreAway) {
+		return Classify(err)
 	}
-	since := o.met(err, began)
+	since := o.failed(err, began)
 	if since.IsZero() {
 		since = began
 	}
 	return away(since, err)
 }
 
-// sitOut repeats do until it isn't cut short, or the outage has lasted for answerBound.
-func (o *outage) sitOut(do func() error) error {
-	if o == nil {
-		return known(do())
-	}
-	if err := o.refuses(); err != nil {
+// Retry implements Availability.
+func (o *Outage) Retry(ctx context.Context, do func() error) error {
+	if err := o.Err(); err != nil {
 		return err
 	}
-	return o.until(do)
+	return o.retry(ctx, do)
 }
 
-// bringThrough is sitOut for a change that has begun. If that fails, the change may have been made.
-func (o *outage) bringThrough(do func() error) error {
-	err := o.until(do)
+// Finish implements Availability.
+func (o *Outage) Finish(do func() error) error {
+	err := o.retry(context.Background(), do)
 	if errors.Is(err, entity.StoreAway) {
-		err = unknown(err)
+		err = Unknown(err)
 	}
 	return err
 }
 
-// until is sitOut without a check before the first attempt. It ends in any case after electionBound.
-func (o *outage) until(do func() error) error {
+// retryBound limits how long a request is tried while primaries are lost and elected.
+const retryBound = 40 * time.Second
+
+// retry repeats do until it ends without a transient error, the outage has lasted for its bound, or ctx ends. It ends in any
+// case after retryBound.
+func (o *Outage) retry(ctx context.Context, do func() error) error {
 	first := time.Now()
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		done := o.watch()
+		done := o.Watch()
 		err := do()
 		done()
-		if !cutShort(err) {
-			return known(err)
+		if !IsTransient(err) {
+			return Classify(err)
 		}
-		if o.met(err, began); o.refuses() != nil || time.Since(first) >= electionBound {
-			return o.told(err, began)
+		if o.failed(err, began); o.Err() != nil || time.Since(first) >= retryBound {
+			return o.Wrap(err, began)
 		}
-		time.Sleep(pause(attempt))
+		if err := Pause(ctx, attempt); err != nil {
+			return err
+		}
 	}
 }

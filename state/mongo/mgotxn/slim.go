@@ -1,4 +1,4 @@
-package mongo
+package mgotxn
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 	if len(set) == 0 {
 		return
 	}
-	ended := bson.D{{Name: "_id", Value: id}, {Name: "s", Value: bson.D{{Name: "$in", Value: []int{5, 6}}}}}
+	ended := bson.D{{Name: "_id", Value: id}, {Name: "s", Value: bson.D{{Name: "$in", Value: []int{Aborted, Applied}}}}}
 	if err := db.C(TxnsC).Update(ended, bson.D{{Name: "$set", Value: set}}); err != nil && err != mgo.ErrNotFound {
 		logger.Debugf("cannot remove the contents of transaction %s: %v", id.Hex(), err)
 	}

@@ -1,4 +1,4 @@
-package mongo
+package servertxn
 
 import (
 	"cmp"
@@ -13,23 +13,24 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/mgotxn"
 )
 
 // The operations of a transaction become statements, most often one for each document, and these become as few commands
 // as possible, since each command is a round trip to the server.
 
 const (
-	// revnoF counts the changes of a document, as mgo/txn does. A document begins with a random number, so that a
+	// revnoF counts the changes of a document, as in mgo/txn. A document begins with a random number, so that a
 	// later document with the same id has others.
-	revnoF = "txn-revno"
-	// assertedF counts the transactions that asserted something about a document and did not change it.
-	assertedF = "txn-asserted"
+	revnoF = mgotxn.RevnoField
+	// AssertedField counts the transactions that asserted something about a document and did not change it.
+	AssertedField = "txn-asserted"
 	// maxRevno limits the first number to what every client represents exactly.
 	maxRevno = 1 << 52
 )
 
-// A kind is a kind of statement. Their order is the one in which a transaction has them: those that can fail because of an
-// assert come before the inserts, which would be in vain.
+// A kind is the kind of a statement. A transaction has its statements in this order: those that can fail because of an
+// assert come before the inserts, which would otherwise be wasted.
 type kind int
 
 const (
@@ -41,7 +42,7 @@ const (
 // commands are the names of the kinds' commands, and of their lists of statements.
 var commands = map[kind][2]string{update: {"update", "updates"}, remove: {"delete", "deletes"}, insert: {"insert", "documents"}}
 
-// A statement is what a transaction does with one document.
+// A statement checks a transaction's asserts about one document, and changes the document.
 type statement struct {
 	kind       kind
 	collection string
@@ -53,7 +54,7 @@ type statement struct {
 // last is the place of a document's only statement, if that inserts it.
 const last = math.MaxInt
 
-// docOps are the operations on one document.
+// docOps collects a transaction's operations on one document.
 type docOps struct {
 	collection string
 	id         any
@@ -64,7 +65,7 @@ type docOps struct {
 	changes    []txn.Op
 }
 
-// presence is whether a document exists after the operations so far.
+// presence says whether a document exists after the operations so far.
 type presence int
 
 const (
@@ -146,6 +147,22 @@ func inOrder(a, b statement) int {
 	return 1
 }
 
+// statements returns the statements for one document. ("!" is one that must find its document; fields are asserted of what was
+// there before the transaction.)
+//
+//	asserted    changes          statements                            because
+//	nothing     update           update                                like mgo/txn, it may find nothing
+//	nothing     remove           delete
+//	nothing     insert           update with $setOnInsert, upsert      like mgo/txn, it leaves a document that is there
+//	exists      none             update! of AssertedField              a read alone would not conflict with others
+//	exists      update           update!
+//	exists      remove           delete!
+//	exists      insert           update! of AssertedField, upsert      by operations before the insert, which can't assert it
+//	missing     none             insert!, delete!                      it conflicts with whoever else inserts it
+//	missing     update, remove   insert!, delete!, the change          which finds nothing
+//	missing     insert           insert!                               last, if it is the only change: see inOrder
+//
+// The first change has the asserts in its query. Further changes find what the ones before have left, and may find nothing.
 func (d *docOps) statements() (list []statement, err error) {
 	add := func(kind kind, required bool, doc any) {
 		var data []byte
@@ -159,7 +176,7 @@ func (d *docOps) statements() (list []statement, err error) {
 		query = append(query, bson.DocElem{"$and", d.asserts})
 	}
 	if d.exists && (len(d.changes) == 0 || d.changes[0].Insert != nil) {
-		add(update, true, bson.D{{"q", query}, {"u", bson.D{{"$inc", bson.D{{assertedF, int64(1)}}}}}})
+		add(update, true, bson.D{{"q", query}, {"u", bson.D{{"$inc", bson.D{{AssertedField, int64(1)}}}}}})
 	}
 	if d.missing && (len(d.changes) == 0 || d.changes[0].Insert == nil) {
 		add(insert, true, bson.D{{"_id", d.id}}) // conflicts with whoever else inserts it
@@ -227,7 +244,7 @@ func inserted(first bson.D, whole any) (bson.Raw, error) {
 
 // counted adds the increment of the revision number to an update.
 func counted(change any) (bson.D, error) {
-	doc, err := asDoc(change)
+	doc, err := AsDoc(change)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +254,7 @@ func counted(change any) (bson.D, error) {
 			return nil, fmt.Errorf("the update has the field %s instead of an operator", e.Name)
 		}
 		if e.Name == "$inc" {
-			inc, err := asDoc(e.Value)
+			inc, err := AsDoc(e.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -248,7 +265,8 @@ func counted(change any) (bson.D, error) {
 	return append(doc, bson.DocElem{"$inc", bson.D{{revnoF, int64(1)}}}), nil
 }
 
-// A serverCommand is a command of a transaction, and how many documents it must find.
+// A serverCommand is a command of a transaction, with the number of documents that it must find: if it finds fewer, an
+// assert doesn't hold.
 type serverCommand struct {
 	doc      bson.D
 	required int
@@ -256,8 +274,8 @@ type serverCommand struct {
 
 // The limits of the statements of one command.
 const (
-	maxStatements     = 1000
-	maxStatementBytes = 8 << 20
+	MaxStatements     = 1000
+	MaxStatementBytes = 8 << 20
 )
 
 // commandsOf combines statements that follow one another, on the same collection and of the same kind.
@@ -268,7 +286,7 @@ func commandsOf(statements []statement) (list []serverCommand) {
 		bytes, required := 0, 0
 		for _, s := range statements {
 			if s.kind != first.kind || s.collection != first.collection || s.required != first.required ||
-				len(docs) == maxStatements || bytes > 0 && bytes+len(s.doc.Data) > maxStatementBytes {
+				len(docs) == MaxStatements || bytes > 0 && bytes+len(s.doc.Data) > MaxStatementBytes {
 				break
 			}
 			docs = append(docs, s.doc)
@@ -282,4 +300,16 @@ func commandsOf(statements []statement) (list []serverCommand) {
 		statements = statements[len(docs):]
 	}
 	return list
+}
+
+// AsDoc converts a document of any type to a bson.D.
+func AsDoc(v any) (d bson.D, err error) {
+	if d, ok := v.(bson.D); ok {
+		return d, nil
+	}
+	data, err := bson.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return d, bson.Unmarshal(data, &d)
 }

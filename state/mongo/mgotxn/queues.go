@@ -1,4 +1,4 @@
-package mongo
+package mgotxn
 
 import (
 	"slices"
@@ -21,30 +21,30 @@ const manyInserts = 4
 // Nothing waits for a finished transaction, so no runner misses it.
 func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	inserts := 0
-	touched := map[stashKey]bool{}
+	touched := map[StashKey]bool{}
 	for _, op := range ops {
 		if op.Insert != nil {
 			inserts++
 		} else {
-			touched[stashKey{op.C, op.Id}] = true
+			touched[StashKey{op.C, op.Id}] = true
 		}
 	}
 	if inserts < manyInserts*len(touched) {
 		return nil
 	}
-	queues := map[stashKey][]string{}
+	queues := map[StashKey][]string{}
 	var ids []bson.ObjectId
 	for doc := range touched {
-		var b bookkeeping
-		err := db.C(doc.C).FindId(doc.ID).Select(bookkept).One(&b)
-		if IsNotFound(err) {
+		var b Bookkeeping
+		err := db.C(doc.C).FindId(doc.ID).Select(BookkeepingFields).One(&b)
+		if err == mgo.ErrNotFound {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		queues[doc] = b.Queue
-		named, _ := b.transactions()
+		named, _ := b.Transactions()
 		ids = append(ids, named...)
 	}
 	finished, err := finishedOf(db, ids)
@@ -53,14 +53,14 @@ func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	}
 	for doc, queue := range queues {
 		done := slices.DeleteFunc(queue, func(token string) bool {
-			id, ok := tokenID(token)
+			id, ok := TokenID(token)
 			return !ok || !finished[id]
 		})
 		if len(done) == 0 {
 			continue
 		}
 		err := db.C(doc.C).UpdateId(doc.ID, bson.D{{"$pullAll", bson.D{{"txn-queue", done}}}})
-		if err != nil && !IsNotFound(err) {
+		if err != nil && err != mgo.ErrNotFound {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func finishedOf(db *mgo.Database, ids []bson.ObjectId) (map[bson.ObjectId]bool, 
 	var found []struct {
 		ID bson.ObjectId `bson:"_id"`
 	}
-	query := bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", []int{aborted, applied}}}}}
+	query := bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", []int{Aborted, Applied}}}}}
 	if err := cursor.Find(db.C(TxnsC), query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
 		return nil, err
 	}

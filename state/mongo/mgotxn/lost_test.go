@@ -1,4 +1,4 @@
-package mongo_test
+package mgotxn_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // A document that waits for a lost transaction blocks transactions on itself only, until it is
@@ -36,10 +37,10 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 		"an insert under way": {mongo.StashC, key, mark("txn-insert"), txn.Op{C: "c", Id: "new", Insert: bson.D{{"n", 1}}}, "c new"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, db := openStandalone(t)
-			insert(t, db, doc{"a", 1})
-			insert(t, db, doc{"b", 1})
-			write(t, db, c.collection, func(col *mgo.Collection) error { _, err := col.UpsertId(c.id, c.damage); return err })
+			_, db := mongotest.OpenStandalone(t)
+			mongotest.Insert(t, db, mongotest.Doc{"a", 1})
+			mongotest.Insert(t, db, mongotest.Doc{"b", 1})
+			mongotest.Write(t, db, c.collection, func(col *mgo.Collection) error { _, err := col.UpsertId(c.id, c.damage); return err })
 			more := txn.Op{C: "c", Id: "b", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}
 			both := func(int) ([]txn.Op, error) { return []txn.Op{more, c.op}, nil }
 			for range 3 {
@@ -49,13 +50,13 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 					t.Fatalf("got %v (%s), want %s", err, entity.Hint(err), want)
 				}
 			}
-			if n, err := db.Count(mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
+			if n, err := db.Count(t.Context(), mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
 				t.Errorf("%d transactions are unfinished (%v)", n, err)
 			}
 			if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{more}, nil }); err != nil {
 				t.Errorf("the other document: %v", err)
 			}
-			if n := get(t, db, "b").N; n != 2 {
+			if n := mongotest.Get(t, db, "b").N; n != 2 {
 				t.Errorf("n is %d, want 2", n)
 			}
 			if found := mend(t, db); len(found) != 1 || !strings.HasPrefix(found[0], c.words+": ") {
@@ -74,9 +75,9 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 // At worst the pruner fails; it doesn't panic.
 func TestAPrunerAndDamage(t *testing.T) {
 	for token, prunes := range map[string]bool{bson.NewObjectId().Hex() + "_0123abcd": true, "x": false} {
-		_, db := openStandalone(t)
-		insert(t, db, doc{"a", 1})
-		write(t, db, "c", func(c *mgo.Collection) error {
+		_, db := mongotest.OpenStandalone(t)
+		mongotest.Insert(t, db, mongotest.Doc{"a", 1})
+		mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
 			return c.UpdateId("a", bson.D{{"$push", bson.D{{"txn-queue", token}}}})
 		})
 		if _, err := db.PruneTransactions(t.Context(), time.Now().Add(time.Hour)); (err == nil) != prunes {
@@ -103,43 +104,36 @@ func mend(t *testing.T, db *mongo.Database) (found []string) {
 
 // A mark left over after its insert or removal has ended would make mgo/txn process it forever.
 func TestAMarkThatStaysIsFound(t *testing.T) {
-	_, db := openStandalone(t)
-	insert(t, db, doc{"a", 1})
+	_, db := mongotest.OpenStandalone(t)
+	mongotest.Insert(t, db, mongotest.Doc{"a", 1})
 	var done struct {
 		ID bson.ObjectId `bson:"_id"`
 	}
-	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error { return c.Find(nil).One(&done) })
-	write(t, db, "c", func(c *mgo.Collection) error {
+	mongotest.Write(t, db, mongo.TxnsC, func(c *mgo.Collection) error { return c.Find(nil).One(&done) })
+	mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
 		return c.UpdateId("a", bson.D{{"$set", bson.D{{"txn-remove", done.ID}}}})
 	})
 	want := "c a: it is being removed by transaction " + done.ID.Hex() + ", which has ended"
 	if found := mend(t, db); len(found) != 1 || found[0] != want {
 		t.Errorf("found %q, want %q", found, want)
 	}
-	insert(t, db, doc{"b", 1})
+	mongotest.Insert(t, db, mongotest.Doc{"b", 1})
 	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{{C: "c", Id: "a", Remove: true}}, nil }); err != nil {
 		t.Error(err)
-	}
-}
-
-func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Collection) error) {
-	t.Helper()
-	if err := db.With(collection, f); err != nil {
-		t.Fatal(err)
 	}
 }
 
 // Transactions that a crash has left waiting for a lost one block others only until the resumer
 // runs.
 func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
-	_, db := openStandalone(t)
-	insert(t, db, doc{"a", 1})
-	insert(t, db, doc{"b", 1})
-	write(t, db, "c", func(c *mgo.Collection) error {
+	_, db := mongotest.OpenStandalone(t)
+	mongotest.Insert(t, db, mongotest.Doc{"a", 1})
+	mongotest.Insert(t, db, mongotest.Doc{"b", 1})
+	mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
 		return c.UpdateId("a", bson.D{{"$push", bson.D{{"txn-queue", bson.NewObjectId().Hex() + "_0123abcd"}}}})
 	})
 	ops := []txn.Op{{C: "c", Id: "b", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}, {C: "c", Id: "a", Assert: txn.DocExists}}
-	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
+	mongotest.Write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
 		err := txn.NewRunner(c).Run(ops, bson.NewObjectIdWithTime(time.Now().Add(-time.Minute)), nil)
 		if err == nil || !strings.Contains(err.Error(), "cannot find transaction") {
 			t.Errorf("it was not left unfinished: %v", err)
@@ -152,7 +146,7 @@ func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
 	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops[:1], nil }); err != nil {
 		t.Fatal(err)
 	}
-	if n := get(t, db, "b").N; n != 2 {
+	if n := mongotest.Get(t, db, "b").N; n != 2 {
 		t.Errorf("n is %d, want 2", n)
 	}
 }

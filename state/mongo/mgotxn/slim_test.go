@@ -1,4 +1,4 @@
-package mongo_test
+package mgotxn_test
 
 import (
 	"math/rand/v2"
@@ -10,13 +10,14 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // A document of a megabyte is rewritten repeatedly. The store must not grow with each
 // rewrite: the contents of finished transactions are removed, and Pebble drops old versions.
-func TestRewritesTakeNoSpace(t *testing.T) { onBoth(t, rewritesTakeNoSpace) }
+func TestRewritesTakeNoSpace(t *testing.T) { mongotest.OnBoth(t, rewritesTakeNoSpace) }
 
-func rewritesTakeNoSpace(t *testing.T, open opener) {
+func rewritesTakeNoSpace(t *testing.T, open mongotest.Opener) {
 	_, db := open(t)
 	const rewrites = 40
 	size := 1 << 20
@@ -33,7 +34,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 			if n > 0 {
 				op = txn.Op{C: "c", Id: "big", Assert: txn.DocExists, Update: bson.D{{Name: "$set", Value: bson.M{"settings": bson.M{"all": noise}}}}}
 			}
-			return []txn.Op{op, {C: "c", Id: n, Insert: doc{N: n}}}, nil
+			return []txn.Op{op, {C: "c", Id: n, Insert: mongotest.Doc{N: n}}}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +47,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 		Ops []txn.Op `bson:"o"`
 		S   int      `bson:"s"`
 	}
-	if err := db.All(mongo.TxnsC, nil, &txns); err != nil {
+	if err := db.All(t.Context(), mongo.TxnsC, nil, &txns); err != nil {
 		t.Fatal(err)
 	}
 	for i, tx := range txns {
@@ -62,7 +63,7 @@ func rewritesTakeNoSpace(t *testing.T, open opener) {
 			DiskBytes int64 `bson:"diskBytes"`
 		} `bson:"storageEngine"`
 	}
-	if err := db.With("c", func(c *mgo.Collection) error { return c.Database.Session.Run("serverStatus", &status) }); err != nil {
+	if err := db.With(t.Context(), "c", func(c *mgo.Collection) error { return c.Database.Session.Run("serverStatus", &status) }); err != nil {
 		t.Fatal(err)
 	}
 	if used := status.Engine.DiskBytes; used > 36*int64(size) {

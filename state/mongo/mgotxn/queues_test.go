@@ -1,4 +1,4 @@
-package mongo_test
+package mgotxn_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // bulk builds a transaction that inserts documents, counts them, and asserts one that it
@@ -22,7 +23,7 @@ func bulk(name string, n int) mongo.Builder {
 		}
 		for i := range n {
 			id := fmt.Sprint(name, i)
-			ops = append(ops, txn.Op{C: "c", Id: id, Assert: txn.DocMissing, Insert: doc{id, i}})
+			ops = append(ops, txn.Op{C: "c", Id: id, Assert: txn.DocMissing, Insert: mongotest.Doc{id, i}})
 		}
 		return ops, nil
 	}
@@ -33,7 +34,7 @@ func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
 	var found struct {
 		Queue []string `bson:"txn-queue"`
 	}
-	write(t, db, "c", func(c *mgo.Collection) error { return c.FindId(id).One(&found) })
+	mongotest.Write(t, db, "c", func(c *mgo.Collection) error { return c.FindId(id).One(&found) })
 	return found.Queue
 }
 
@@ -41,9 +42,9 @@ func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
 // its asserted document: finished transactions aren't read again.
 func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 	const n = 40
-	_, db := openStandalone(t)
-	insert(t, db, doc{"count", 0})
-	insert(t, db, doc{"basis", 0})
+	_, db := mongotest.OpenStandalone(t)
+	mongotest.Insert(t, db, mongotest.Doc{"count", 0})
+	mongotest.Insert(t, db, mongotest.Doc{"basis", 0})
 	cost := func(name string) int {
 		mgo.SetStats(true)
 		defer mgo.SetStats(false)
@@ -56,7 +57,7 @@ func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 	if sent := cost("b"); sent > 8*n {
 		t.Errorf("%d requests for %d documents", sent, n)
 	}
-	if got := get(t, db, "count").N; got != 2*n {
+	if got := mongotest.Get(t, db, "count").N; got != 2*n {
 		t.Errorf("the count is %d, want %d", got, 2*n)
 	}
 }
@@ -64,17 +65,17 @@ func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 // An unfinished transaction stays in a queue until it is completed, and a token without a
 // transaction until it is repaired.
 func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
-	_, db := openStandalone(t)
-	insert(t, db, doc{"count", 0})
-	insert(t, db, doc{"basis", 0})
+	_, db := mongotest.OpenStandalone(t)
+	mongotest.Insert(t, db, mongotest.Doc{"count", 0})
+	mongotest.Insert(t, db, mongotest.Doc{"basis", 0})
 	// A runner was stopped between its first two steps.
 	begun := bson.NewObjectId()
-	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
+	mongotest.Write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
 		return c.Insert(bson.D{{"_id", begun}, {"s", 2}, {"n", "0123abcd"},
 			{"o", []txn.Op{{C: "c", Id: "count", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1000}}}}}}}})
 	})
 	push := func(id string, txn bson.ObjectId) {
-		write(t, db, "c", func(c *mgo.Collection) error {
+		mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
 			return c.UpdateId(id, bson.D{{"$push", bson.D{{"txn-queue", txn.Hex() + "_0123abcd"}}}})
 		})
 	}
@@ -82,7 +83,7 @@ func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
 	if err := db.Run(t.Context(), bulk("a", 40)); err != nil {
 		t.Fatal(err)
 	}
-	if got := get(t, db, "count").N; got != 1040 {
+	if got := mongotest.Get(t, db, "count").N; got != 1040 {
 		t.Errorf("n is %d, want 1040", got)
 	}
 	push("basis", bson.NewObjectId())
