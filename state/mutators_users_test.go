@@ -129,18 +129,15 @@ var userMutators = []mutator{
 		_, _, err := s.ctrl.CreateLogin(s.ctx, "bob")
 		return err
 	}),
-	{name: "Controller.BeginSession", take: func(s *scene) func() error {
-		text := login(s)
-		return func() error {
-			_, _, err := s.ctrl.BeginSession(s.ctx, text)
-			return err
-		}
-	}},
-	{name: "Controller.EndSession", take: func(s *scene) func() error {
+	onController("BeginSession", "", func(s *scene) error {
+		_, _, err := s.ctrl.BeginSession(s.ctx, s.made)
+		return err
+	}, func(s *scene) { s.made = login(s) }),
+	onController("EndSession", "", func(s *scene) error { return s.ctrl.EndSession(s.ctx, s.made) }, func(s *scene) {
 		_, session, err := s.ctrl.BeginSession(s.ctx, login(s))
 		s.ok(err)
-		return func() error { return s.ctrl.EndSession(s.ctx, session.ID) }
-	}},
+		s.made = session.ID
+	}),
 	onController("DisableUser", "", user("bob", (*controller.Controller).DisableUser)),
 	onController("DisableUser", "a superuser", user("carol", (*controller.Controller).DisableUser)),
 	onController("EnableUser", "", user("dave", (*controller.Controller).EnableUser)),

@@ -51,6 +51,7 @@ type scene struct {
 	dir      string        // the store's directory in fs
 	patience time.Duration // of its transactions; zero means the default
 	later    atomic.Int64  // how far the clock was advanced
+	made     string        // by before, for take
 }
 
 func (s *scene) now() time.Time { return s.stage.Now.Add(time.Duration(s.later.Load())) }
