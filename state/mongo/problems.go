@@ -42,7 +42,7 @@ func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, e
 			return context.Cause(ctx)
 		}
 		Moved(ctx)
-		found, err := d.dangling(ctx, c)
+		found, err := d.dangling(c)
 		all = append(all, found...)
 		return err
 	})
@@ -92,7 +92,7 @@ func (d *Database) stuck(ctx context.Context, before time.Time) ([]Problem, erro
 const suspectsAtOnce = 1000
 
 // dangling lists the documents of a collection that refer to lost transactions.
-func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, error) {
+func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
 	var all []Problem
 	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that refer to it
 	var sure []bson.Raw
@@ -111,7 +111,7 @@ func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, 
 				continue
 			}
 			seen[string(doc.Data)] = true
-			found, err := d.inspect(ctx, c, doc)
+			found, err := d.inspect(c, doc)
 			if err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func (d *Database) dangling(ctx context.Context, c *mgo.Collection) ([]Problem, 
 // inspect reads one document twice, before and after it looks up the transactions that the document refers
 // to. A missing transaction is a problem only if both reads refer to it: a transaction is written before any
 // document refers to it, and removed only when none does any more.
-func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) ([]Problem, error) {
+func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	var was, is mgotxn.Bookkeeping
 	if err := c.FindId(id).Select(mgotxn.BookkeepingFields).One(&was); IsNotFound(err) {
 		return nil, nil
@@ -166,7 +166,7 @@ func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) 
 	if err != nil {
 		return nil, err
 	}
-	finished, err := d.finished(ctx, was.Insert, was.Remove)
+	finished, err := mgotxn.Finished(c.Database, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) 
 		}
 		why := "is lost"
 		if !slices.Contains(lost, mark.is) {
-			if !slices.Contains(finished, mark.is) {
+			if !finished[mark.is] {
 				continue
 			}
 			why = "has ended"
@@ -225,22 +225,4 @@ func (d *Database) inspect(ctx context.Context, c *mgo.Collection, id bson.Raw) 
 			bson.D{{mark.field, mark.is}}, bson.D{{"$unset", bson.D{{mark.field, 1}}}})
 	}
 	return all, nil
-}
-
-// finished returns the transactions that have ended.
-func (d *Database) finished(ctx context.Context, ids ...bson.ObjectId) (done []bson.ObjectId, err error) {
-	ids = slices.DeleteFunc(ids, func(id bson.ObjectId) bool { return id == "" })
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var docs []struct {
-		ID bson.ObjectId `bson:"_id"`
-	}
-	if err := d.All(ctx, TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", mgotxn.Unfinished}}}}, &docs); err != nil {
-		return nil, err
-	}
-	for _, doc := range docs {
-		done = append(done, doc.ID)
-	}
-	return done, nil
 }

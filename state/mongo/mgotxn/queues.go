@@ -47,7 +47,7 @@ func clearQueues(db *mgo.Database, ops []txn.Op) error {
 		named, _ := b.Transactions()
 		ids = append(ids, named...)
 	}
-	finished, err := finishedOf(db, ids)
+	finished, err := Finished(db, ids)
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	return nil
 }
 
-// finishedOf returns which of the transactions are applied or aborted.
-func finishedOf(db *mgo.Database, ids []bson.ObjectId) (map[bson.ObjectId]bool, error) {
+// Finished returns which of the transactions are applied or aborted.
+func Finished(db *mgo.Database, ids []bson.ObjectId) (map[bson.ObjectId]bool, error) {
 	finished := map[bson.ObjectId]bool{}
 	if len(ids) == 0 {
 		return finished, nil
