@@ -49,7 +49,7 @@ const (
 	dialTimeout   = 20 * time.Second
 	socketTimeout = time.Minute
 	// primaryTimeout is how long mgo searches for a primary before it fails. How long a request waits for one
-	// is up to answerBound.
+	// is up to outage.Bound.
 	primaryTimeout = 2 * time.Second
 )
 

@@ -12,11 +12,9 @@ import (
 // much shorter than the API's request timeout.
 const patience = 30 * time.Second
 
-const (
-	// minTries is the minimum number of attempts, however long they take. A stalled process or disk can spend
-	// all of the patience on one attempt.
-	minTries = 5
-)
+// minTries is the minimum number of attempts, however long they take. A stalled process or disk can spend
+// all of the patience on one attempt.
+const minTries = 5
 
 // Tries limits the attempts at a change while others keep changing its facts. It uses the monotonic clock.
 type Tries struct {

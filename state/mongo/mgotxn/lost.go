@@ -42,7 +42,7 @@ func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 		if err = txns.FindId(id).One(&doc); err == mgo.ErrNotFound {
 			return true, nil
 		}
-		return doc.State == 5, err
+		return doc.State == Aborted, err
 	}
 	if err != nil {
 		return false, err
@@ -55,7 +55,7 @@ func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 			return false, err
 		}
 	}
-	return true, txns.Update(bson.D{{"_id", id}, {"s", 3}}, bson.D{{"$set", bson.D{{"s", 5}}}})
+	return true, txns.Update(bson.D{{"_id", id}, {"s", 3}}, bson.D{{"$set", bson.D{{"s", Aborted}}}})
 }
 
 // pullTokens removes a transaction from a document's queue.

@@ -22,7 +22,7 @@ var logger = loggo.GetLogger("juju.state.mongo")
 var conflictCodes = []int{24, 112, 225, 246, CodeNoSuchTransaction}
 
 const (
-	CodeNoSuchTransaction = 251
+	CodeNoSuchTransaction = 251 // also of a snapshot that the server has ended
 	codeNotInTransaction  = 263 // OperationNotSupportedInTransaction
 	codeDuplicateKey      = 11000
 )
