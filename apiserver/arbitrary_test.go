@@ -108,7 +108,7 @@ func (w *fuzzWorld) give() {
 	url := statetest.Charm(w, w.st,
 		`{name: disk, summary: s, description: d, storage: {data: {type: filesystem, multiple: {range: 0+}}}}`)
 	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "disk", CharmURL: url, Units: 2,
-		Placement: []string{"0", "1"}, Storage: map[string]entity.StorageConstraints{"data": {Count: 2}}})
+		Placement: statetest.To("0", "1"), Storage: map[string]entity.StorageConstraints{"data": {Count: 2}}})
 	if err != nil {
 		w.Fatal(err)
 	}

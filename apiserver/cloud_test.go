@@ -21,10 +21,10 @@ import (
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at facades.Place,
+	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement,
 ) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
-		Placement: at.Placement, Container: at.Container})
+		Placement: at.Directive, Container: at.Container})
 }
 
 func (c dummyCloud) InstancesOf(ctx context.Context) (all []facades.CloudInstance, err error) {
@@ -132,25 +132,25 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 			`series "xenial" is not available: the cloud has jammy, noble`)
 		check("deploy of an old charm", deploy(client.DeployArgs{CharmURL: old}), entity.Invalid,
 			"the charm's series trusty, xenial are not available: the cloud has jammy, noble")
-		check("deploy in a container", deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"kvm:0"}}), entity.Invalid,
+		check("deploy in a container", deploy(client.DeployArgs{CharmURL: mysql, Placement: statetest.To("kvm:0")}), entity.Invalid,
 			`cannot deploy "x": the cloud has no kvm containers`)
-		check("deploy in a zone", deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"zone=a"}}), entity.Invalid,
+		check("deploy in a zone", deploy(client.DeployArgs{CharmURL: mysql, Placement: statetest.To("zone=a")}), entity.Invalid,
 			`cannot deploy "x": zone=a placement is invalid`)
 		check("add-unit", third(c.AddUnits(ctx, "needy", 1, nil)), entity.Invalid, `cannot add a unit to service "needy": `+
 			arch)
-		check("add-unit in a container", third(c.AddUnits(ctx, "there", 2, []string{"0", "kvm"})), entity.Invalid,
+		check("add-unit in a container", third(c.AddUnits(ctx, "there", 2, statetest.To("0", "kvm"))), entity.Invalid,
 			`cannot add a unit to service "there": the cloud has no kvm containers`)
-		check("add-unit in a zone", third(c.AddUnits(ctx, "there", 1, []string{"zone=a"})), entity.Invalid,
+		check("add-unit in a zone", third(c.AddUnits(ctx, "there", 1, statetest.To("zone=a"))), entity.Invalid,
 			`cannot add a unit to service "there": zone=a placement is invalid`)
 		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})),
 			entity.Invalid, "cannot add a machine: "+arch)
 		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid,
 			`series "xenial" is not available`)
-		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=a"})), entity.Invalid,
+		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("zone=a")})), entity.Invalid,
 			"zone=a placement is invalid")
-		check("add-machine in a container", third(c.AddMachine(ctx, client.MachineArgs{Placement: "kvm"})), entity.Invalid,
+		check("add-machine in a container", third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("kvm")})), entity.Invalid,
 			"cannot add a machine: the cloud has no kvm containers")
-		check("add-machine in a bad container", third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:web"})),
+		check("add-machine in a bad container", third(c.AddMachine(ctx, client.MachineArgs{Placement: entity.Placement{Container: "lxd", Machine: "web"}})),
 			entity.Invalid, `cannot add a machine: invalid value "web" for "lxd" scope: expected machine-id`)
 		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid,
 			"cannot set constraints: "+arch)
@@ -177,7 +177,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
 	}
 	if _, _, err := c.AddMachine(ctx,
-		client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
+		client.MachineArgs{Placement: statetest.At("valid"), Constraints: parsed(t, "arch=arm64")}); err != nil {
 		t.Errorf("what the cloud has: %v", err)
 	}
 }
@@ -221,13 +221,13 @@ func TestPlacementsOnACloudWithZones(t *testing.T) {
 	c := w.dial(w.adminInfo(w.st.UUID()))
 	mysql := statetest.Charm(t, w.st, statetest.MySQL)
 	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "db", CharmURL: mysql, Units: 1,
-		Placement: []string{"zone=b"}}); err != nil {
+		Placement: statetest.To("zone=b")}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, inUnits := c.AddUnits(ctx, "db", 2, []string{"lxd:0", w.st.UUID() + ":zone=a"})
-	for _, err := range []error{inUnits, third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:0"})),
-		third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd"})),
-		third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=b"}))} {
+	_, _, inUnits := c.AddUnits(ctx, "db", 2, statetest.To("lxd:0", w.st.UUID()+":zone=a"))
+	for _, err := range []error{inUnits, third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("lxd:0")})),
+		third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("lxd")})),
+		third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("zone=b")}))} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -246,8 +246,8 @@ func TestPlacementsOnACloudWithZones(t *testing.T) {
 	}
 	// What has the model for its scope is for the cloud, which knows no machine.
 	for _, scope := range []string{w.st.UUID(), w.st.Name()} {
-		_, _, inUnits := c.AddUnits(ctx, "db", 1, []string{scope + ":0"})
-		_, _, inMachines := c.AddMachine(ctx, client.MachineArgs{Placement: scope + ":0"})
+		_, _, inUnits := c.AddUnits(ctx, "db", 1, statetest.To(scope+":0"))
+		_, _, inMachines := c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At(scope + ":0")})
 		for _, err := range []error{inUnits, inMachines} {
 			if err == nil || !strings.Contains(err.Error(), "0 placement is invalid") {
 				t.Errorf("%s:0 gets %v", scope, err)

@@ -25,7 +25,7 @@ func withHosts(c *Config) { c.ManualHosts = fakeHosts{} }
 func manualArgs() client.MachineArgs {
 	return client.MachineArgs{Series: "bookworm", Hardware: entity.Hardware{Arch: "amd64", Cores: 2, Mem: 2048,
 		RootDisk: 8192}, Manual: entity.Instance{ID: "manual:db", Nonce: "manual:db:1", Addresses: []string{"10.0.0.7", "db"}},
-		Placement: "ssh:root@db:2222"}
+		Placement: entity.Placement{Manual: "root@db:2222"}}
 }
 
 func TestAManualMachine(t *testing.T) {

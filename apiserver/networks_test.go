@@ -100,7 +100,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	w.ok(c.AddSpace(ctx, "outside", nil))
 	before := w.stored()
 	deploy := func(constraints string, bindings map[string]string, to ...string) error {
-		args := client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1, Constraints: parsed(t, constraints), Bindings: bindings, Placement: to}
+		args := client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1, Constraints: parsed(t, constraints), Bindings: bindings, Placement: statetest.To(to...)}
 		_, _, checked := c.CheckDeploy(ctx, args, nil)
 		_, err := c.Deploy(ctx, args)
 		if checked != nil && (err == nil || err.Error() != checked.Error()) {
@@ -155,7 +155,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	if err := third(c.AddUnits(ctx, "x", 1, nil)); err == nil || err.Error() != `cannot add a unit to service "x": `+none {
 		t.Errorf("got error %v for another unit", err)
 	}
-	w.ok(third(c.AddUnits(ctx, "x", 1, []string{host.ID()})))
+	w.ok(third(c.AddUnits(ctx, "x", 1, statetest.To(host.ID()))))
 }
 
 // A countedCloud counts how often it is asked for a machine.
@@ -165,7 +165,7 @@ type countedCloud struct {
 }
 
 func (c countedCloud) Precheck(
-	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at facades.Place,
+	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement,
 ) error {
 	c.asked.Add(1)
 	return c.Cloud.Precheck(ctx, series, constraints, spaces, at)

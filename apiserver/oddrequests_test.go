@@ -24,7 +24,7 @@ func TestOddRequestsOfUsers(t *testing.T) {
 		"a plan of a task": {"Plans", 1, "DryRun", params.PlannedCall{Facade: "Action", Version: 7, Method: "Run",
 			Params: []byte(`{"commands":"true","machines":["0"]}`)}, `"token":"`},
 		"a placement that is null": {"Application", 19, "AddUnits", map[string]any{"application": "mysql", "num-units": 1,
-			"placement": []any{nil}}, `invalid --to parameter ""`},
+			"placement": []any{nil}}, `{"units":["mysql/2"]}`},
 		"a list as an option": {"ModelConfig", 3, "ModelSet", map[string]any{"config": map[string]any{"development": []any{}}},
 			`cannot change model config: development: the value can't be a list`},
 		"an object as a fixed option": {"ModelConfig", 3, "ModelSet", map[string]any{"config": map[string]any{"name": map[string]any{}}},

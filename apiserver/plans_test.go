@@ -114,11 +114,11 @@ func TestPlansOfSeveralChanges(t *testing.T) {
 	planned(err)
 	machine, _ := dry.PlanMachine()
 	planned(dry.SetAnnotations(ctx, entity.MachineTag(machine), map[string]string{"a": "b"}))
-	_, _, err = dry.AddUnits(ctx, "blue", 1, []string{"lxd"})
+	_, _, err = dry.AddUnits(ctx, "blue", 1, statetest.To("lxd"))
 	planned(err)
 	container, host := dry.PlanMachine()
 	for _, place := range []string{machine, container, host} {
-		_, _, err = dry.AddUnits(ctx, "red", 1, []string{place})
+		_, _, err = dry.AddUnits(ctx, "red", 1, statetest.To(place))
 		planned(err)
 	}
 	_, err = dry.Expose(ctx, "nosuch", nil)

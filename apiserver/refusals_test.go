@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/client"
 	"juju/state/entity"
 	"juju/state/limits"
+	"juju/state/statetest"
 )
 
 // Refused requests return an error of the right kind, and change nothing in the model.
@@ -59,7 +60,7 @@ func TestRefusals(t *testing.T) {
 		"a relation that there is not": {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound,
 			""},
 		"a machine with units": {outcomeOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
-		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid,
+		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("0")})), entity.Invalid,
 			"machine-id cannot be specified when adding machines"},
 		"a charm to download": {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
 		"an agent's method": {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))),
@@ -74,12 +75,12 @@ func TestRefusals(t *testing.T) {
 			Units: limits.MaxAtOnce + 1})), entity.Invalid, "cannot add 101 units at once: the maximum is 100"},
 		"fewer units than none": {third(c.AddUnits(ctx, "mysql", -1, nil)), entity.Invalid,
 			"--num-units must be a positive integer"},
-		"fewer units than none, with a placement": {third(c.AddUnits(ctx, "mysql", -1, []string{"lxd"})), entity.Invalid,
+		"fewer units than none, with a placement": {third(c.AddUnits(ctx, "mysql", -1, statetest.To("lxd"))), entity.Invalid,
 			"--num-units must be a positive integer"},
 		"a deploy of fewer units than none": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
-			Placement: []string{"lxd"}})), entity.Invalid, "--num-units must be a positive integer"},
+			Placement: statetest.To("lxd")})), entity.Invalid, "--num-units must be a positive integer"},
 		"a check of such a deploy": {third(c.CheckDeploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
-			Placement: []string{"lxd"}}, nil)), entity.Invalid, "--num-units must be a positive integer"},
+			Placement: statetest.To("lxd")}, nil)), entity.Invalid, "--num-units must be a positive integer"},
 		"debug-log of an unknown level": {c.DebugLog(ctx, client.LogQuery{Level: "loud"}, nil), entity.Invalid, ""},
 	} {
 		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" &&

@@ -90,7 +90,7 @@ func TestUsersStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1,
-		Placement: []string{"0"}}); err != nil {
+		Placement: statetest.To("0")}); err != nil {
 		t.Fatal(err)
 	}
 	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"] != "db" ||

@@ -21,7 +21,7 @@ func TestAliveMachinesAreAssignedUnits(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
-	names, err := s.AddUnits(w.ctx, 2, []string{m.ID(), m.ID()})
+	names, err := s.AddUnits(w.ctx, 2, statetest.To(m.ID(), m.ID()))
 	w.ok(err)
 	for _, name := range names {
 		if got := w.machineOf(name); got != m.ID() {
@@ -32,7 +32,7 @@ func TestAliveMachinesAreAssignedUnits(t *testing.T) {
 	w.ok(err)
 	w.ok(bare.SetProvisioned(w.ctx, entity.Instance{ID: "i-bare", Nonce: "n"}))
 	w.ok(bare.Destroy(w.ctx, entity.Destruction{}))
-	_, err = s.AddUnits(w.ctx, 1, []string{bare.ID()})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To(bare.ID()))
 	w.refused(err, entity.NotAlive, "machine is not alive")
 	names, err = s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
@@ -104,7 +104,7 @@ func TestSeriesIsKept(t *testing.T) {
 	}
 	other, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
-	_, err = s.AddUnits(w.ctx, 1, []string{other.ID()})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To(other.ID()))
 	w.refused(err, entity.Invalid, "series does not match")
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)

@@ -132,7 +132,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	// Its neighbours, service, machine and model are not affected.
 	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
-	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, statetest.To("1", "0"))
 	w.ok(err)
 	w.ok(mustService(w, "mysql").Expose(w.ctx, nil))
 	w.deploy("riak", statetest.Riak, 1)

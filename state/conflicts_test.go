@@ -110,7 +110,7 @@ var conflicts = []conflict{
 	{"the machine is removed by force", thenCleans(machineDoes("1", destroyMachine(atLast)))},
 	{"the machine is forced", machineDoes("0", destroyMachine(forced))},
 	{"the container is removed", machineDoes("5/lxd/0", destroyMachine(plain))},
-	{"a container is added", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})},
+	{"a container is added", addMachine(state.AddMachineParams{Placement: statetest.At("lxd:4")})},
 	{"a service of the same name is added", addService(state.AddServiceParams{Name: "more"}, "mysql")},
 	{"the same services are related", addRelation("wordpress", "idle")},
 	{"the model gets constraints", setsConstraints("mem=8G")},

@@ -27,7 +27,7 @@ func TestSubordinatesAreNotDeployedAlone(t *testing.T) {
 		want string
 	}{
 		{state.AddServiceParams{Units: 1}, `cannot add service "other": subordinate service must be deployed without units`},
-		{state.AddServiceParams{Placement: []string{"0"}},
+		{state.AddServiceParams{Placement: statetest.To("0")},
 			`cannot add service "other": subordinate service must be deployed without units`},
 		{state.AddServiceParams{Constraints: statetest.Constraints("mem=1G")}, `cannot add service "other": subordinate service must be deployed without constraints`},
 	} {
@@ -62,7 +62,7 @@ func TestMachinesThatCannotHostAUnit(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
 	w.ok(err)
-	_, err = s.AddUnits(w.ctx, 1, []string{"0"})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.refused(err, entity.Invalid, "series does not match")
 	home, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -73,7 +73,7 @@ func TestMachinesThatCannotHostAUnit(t *testing.T) {
 		st, err := w.ctrl.Model(w.ctx, row.UUID)
 		w.ok(err)
 		_, err = st.AddService(w.ctx, state.AddServiceParams{Name: "mysql",
-			CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: []string{"0"}})
+			CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: statetest.To("0")})
 		w.refused(err, entity.Invalid, `machine "0" cannot host units`)
 	}
 }
@@ -139,7 +139,7 @@ func TestEmptyStringIsAValue(t *testing.T) {
 func TestOverlappingPortsConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	a, b := w.started("mysql/0"), w.started("mysql/1")
 	open := func(u *state.Unit, from, to int, protocol string) error {

@@ -164,7 +164,7 @@ func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	m := w.provisioned("0")
-	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:0")})
 	w.ok(err)
 	if c.ID() != "0/lxd/0" {
 		t.Errorf("the container is %s", c.ID())
@@ -362,12 +362,12 @@ func TestManagersAreNotAssignedUnits(t *testing.T) {
 
 func TestMachineWithContainersNeedsForce(t *testing.T) {
 	w := newWorld(t)
-	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd")})
 	w.ok(err)
 	host, err := w.st.Machine(w.ctx, "0")
 	w.ok(err)
 	w.refused(host.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 is hosting containers "0/lxd/0"`)
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:0")})
 	w.ok(err)
 	w.checkCounts()
 	again, err := w.st.Machine(w.ctx, "0/lxd/1")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -137,12 +136,10 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 type AddMachineParams struct {
 	Series      string            // the model's default if empty
 	Constraints constraints.Value // merged with the model's
-	Placement   string            // passed to the cloud
+	Placement   entity.Placement  // not an existing machine, unless it hosts the new container
 	Jobs        []string          // JobHostUnits if nil
-	Container   string            // the type of a container, or "" for a machine that the cloud starts
-	Host        string            // the machine that the container is on; a new one if empty
 	// Manual is the instance of a manual machine, and Hardware its hardware. Such a machine has a series, no constraints,
-	// and either no placement or one with the prefix entity.ManualPlacement.
+	// and no placement but entity.Placement.Manual.
 	Manual   entity.Instance
 	Hardware entity.Hardware
 }
@@ -168,7 +165,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			demands = constraints.Value{} // the machine exists
 		}
 		doc := modeldb.Machine{Living: born, Series: cmp.Or(p.Series, model.DefaultSeries()), Jobs: p.Jobs,
-			Placement: p.Placement, Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
+			Placement: entity.Placement{Directive: p.Placement.Directive, Manual: p.Placement.Manual}.String(), Clean: true, InstanceID: p.Manual.ID, Nonce: p.Manual.Nonce,
 			Addresses: p.Manual.Addresses, CloudAddresses: p.Manual.Addresses, Hardware: p.Hardware.String(),
 			CloudHardware: p.Hardware}
 		if doc.Series == "" {
@@ -178,10 +175,10 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			return err
 		}
 		o.assertModelAs(model)
-		if p.Container == "" {
+		if p.Placement.Container == "" {
 			doc.ID, err = st.keptMachineID(ctx, &id)
 		} else {
-			err = st.containerOps(ctx, o, p, &doc, &host, &id)
+			err = st.containerOps(ctx, o, p.Placement, &doc, &host, &id)
 		}
 		if err != nil {
 			return err
@@ -214,8 +211,12 @@ func (p *AddMachineParams) check() error {
 			return entity.Errorf(entity.Invalid, "duplicate job: %s", job)
 		}
 	}
-	if p.Container != "" && !entity.IsValidMachine("0/"+p.Container+"/0") {
-		return entity.Errorf(entity.Invalid, "invalid container type %q", p.Container)
+	at := p.Placement
+	switch {
+	case at.Container != "" && !entity.IsContainerType(at.Container):
+		return entity.Errorf(entity.Invalid, "invalid container type %q", at.Container)
+	case at.Container == "" && at.Machine != "":
+		return entity.Errorf(entity.Invalid, "machine %s already exists", at.Machine)
 	}
 	return p.checkManual()
 }
@@ -223,7 +224,7 @@ func (p *AddMachineParams) check() error {
 // checkManual rejects parameters that a manual machine can't have.
 func (p *AddMachineParams) checkManual() error {
 	in := p.Manual
-	if in.ID == "" && in.Nonce == "" && len(in.Addresses) == 0 && p.Hardware == (entity.Hardware{}) {
+	if in.ID == "" && in.Nonce == "" && len(in.Addresses) == 0 && p.Hardware == (entity.Hardware{}) && p.Placement.Manual == "" {
 		return nil
 	}
 	switch {
@@ -233,9 +234,9 @@ func (p *AddMachineParams) checkManual() error {
 		return entity.Errorf(entity.Invalid, "a manual machine needs a nonce")
 	case p.Series == "":
 		return entity.Errorf(entity.Invalid, "no series specified")
-	case p.Container != "" || p.Host != "" || !p.Constraints.IsEmpty():
+	case p.Placement.Container != "" || !p.Constraints.IsEmpty():
 		return entity.Errorf(entity.Invalid, "a manual machine is no container, and has no constraints")
-	case p.Placement != "" && !strings.HasPrefix(p.Placement, entity.ManualPlacement):
+	case p.Placement != entity.Placement{Manual: p.Placement.Manual}:
 		return entity.Errorf(entity.Invalid, "%q is not a placement of a manual machine", p.Placement)
 	case slices.Contains(p.Jobs, modeldb.JobManageModel):
 		return entity.Errorf(entity.Invalid, "a manual machine cannot run a controller")
@@ -254,28 +255,28 @@ func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) 
 }
 
 // containerOps fills in doc for a container on the named machine or a new one. host and id keep the ids across attempts.
-func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *modeldb.Machine,
+func (st *State) containerOps(ctx context.Context, o *ops, at entity.Placement, doc *modeldb.Machine,
 	host, id *string) error {
-	if p.Host == "" {
+	if at.Machine == "" {
 		if _, err := st.keptMachineID(ctx, host); err != nil {
 			return err
 		}
 		st.addMachineOps(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, constraints.Value{})
 	} else {
-		*host = p.Host
-		if err := st.checkHost(ctx, p.Host, p.Container); err != nil {
+		*host = at.Machine
+		if err := st.checkHost(ctx, at.Machine, at.Container); err != nil {
 			return err
 		}
-		o.Update(modeldb.MachinesC, p.Host, slices.Concat(modeltxn.IsAlive, (*modeldb.SeriesUpgrade)(nil).AsRead()), bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(modeldb.MachinesC, at.Machine, slices.Concat(modeltxn.IsAlive, (*modeldb.SeriesUpgrade)(nil).AsRead()), bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
-		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
+		n, err := st.db.Next(ctx, "machine"+*host+at.Container+"Container", 1)
 		if err != nil {
 			return err
 		}
-		*id = *host + "/" + p.Container + "/" + strconv.Itoa(n)
+		*id = *host + "/" + at.Container + "/" + strconv.Itoa(n)
 	}
-	doc.ID, doc.Container, doc.Host = *id, p.Container, *host
+	doc.ID, doc.Container, doc.Host = *id, at.Container, *host
 	return nil
 }
 

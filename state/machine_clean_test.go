@@ -112,7 +112,7 @@ func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
 			w.ok(w.machine("0").RetryProvisioning(w.ctx, &small))
 		}},
 		"it has a unit": {constraints: "mem=4G", change: func(w *world) {
-			_, err := mustService(w, "other").AddUnits(w.ctx, 1, []string{"0"})
+			_, err := mustService(w, "other").AddUnits(w.ctx, 1, statetest.To("0"))
 			w.ok(err)
 		}},
 		"its instance is lost": {hardware: has, change: func(w *world) {

@@ -15,11 +15,11 @@ func TestDistributionGroup(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2) // on 0 and 1
 	w.deploy("riak", statetest.Riak, 2)   // on 2 and 3
-	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Container: "lxd", Host: "1"})
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Placement: statetest.At("lxd:1")})
 	w.ok(err)
 	riak, err := w.st.Service(w.ctx, "riak")
 	w.ok(err)
-	_, err = riak.AddUnits(w.ctx, 1, []string{c.ID()})
+	_, err = riak.AddUnits(w.ctx, 1, statetest.To(c.ID()))
 	w.ok(err)
 	empty, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)

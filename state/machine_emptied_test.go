@@ -54,10 +54,10 @@ func TestMachineGoesWithItsUnit(t *testing.T) {
 	}
 	riak, err := w.st.Service(w.ctx, "riak")
 	w.ok(err)
-	if _, err := riak.AddUnits(w.ctx, 1, []string{"2"}); err != nil {
+	if _, err := riak.AddUnits(w.ctx, 1, statetest.To("2")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Container: "lxd", Host: "3"})
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Placement: statetest.At("lxd:3")})
 	w.ok(err)
 	for i := range 4 {
 		name := fmt.Sprintf("mysql/%d", i)
@@ -96,7 +96,7 @@ func TestSharedMachineGoesWithItsLastUnit(t *testing.T) {
 	w.deploy("riak", statetest.Riak, 0)
 	riak, err := w.st.Service(w.ctx, "riak")
 	w.ok(err)
-	_, err = riak.AddUnits(w.ctx, 1, []string{"0"})
+	_, err = riak.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	w.started("mysql/0")
 	w.started("riak/0")
@@ -167,7 +167,7 @@ func TestNewUnitKeepsTheMachine(t *testing.T) {
 	riak, err := w.st.Service(w.ctx, "riak")
 	w.ok(err)
 	w.st.Before(func() {
-		_, err := riak.AddUnits(w.ctx, 1, []string{"0"})
+		_, err := riak.AddUnits(w.ctx, 1, statetest.To("0"))
 		w.ok(err)
 	})
 	w.clean()
@@ -185,7 +185,7 @@ func TestMachinesLeft(t *testing.T) {
 	w.ok(err)
 	riak, err := w.st.Service(w.ctx, "riak")
 	w.ok(err)
-	_, err = riak.AddUnits(w.ctx, 1, []string{"2"})
+	_, err = riak.AddUnits(w.ctx, 1, statetest.To("2"))
 	w.ok(err)
 	for _, c := range []struct {
 		how  entity.Destruction
@@ -285,7 +285,7 @@ func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 			w := newWorld(t)
 			s := w.deploy("mysql", statetest.MySQL, 1)
 			w.provision("0")
-			_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+			_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
 			w.ok(err)
 			for i, unit := range []string{"mysql/0", "mysql/1"} {
 				w.started(unit)
@@ -307,7 +307,7 @@ func TestHostGoesAfterItsContainers(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.provision("0")
-	_, err := s.AddUnits(w.ctx, 1, []string{"lxd:0"})
+	_, err := s.AddUnits(w.ctx, 1, statetest.To("lxd:0"))
 	w.ok(err)
 	for _, unit := range []string{"mysql/0", "mysql/1"} {
 		w.started(unit)
@@ -355,7 +355,7 @@ func TestModelsEndComesAfterMachinesThatUnitsLeave(t *testing.T) {
 	w.provision("0")
 	w.started("mysql/0")
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}))
-	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	w.end("mysql/0")
 	w.ok(w.st.Destroy(w.ctx, plain))

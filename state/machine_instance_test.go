@@ -102,7 +102,7 @@ func TestRetryProvisioning(t *testing.T) {
 		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 		w.ok(err)
 	}
-	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "2"})
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:2")})
 	w.ok(err)
 	events, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)

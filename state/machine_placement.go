@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -19,38 +18,16 @@ import (
 
 // A place is where a new unit is placed: an existing machine, a new machine or a new container.
 type place struct {
-	asked     string // as the user wrote it; "" if the user left it open
-	machine   string // its id; "" until it has one
-	isNew     bool   // a machine that is added for the unit
-	clean     *clean // the machine, if it was chosen because it never had a unit
-	keeps     bson.D // asserts the addresses by which an existing machine meets the service's demands for spaces
-	placement string // of a new machine, for the cloud
-	container string // the type of a new container
-	on        string // the machine that the user wants the container on; "" for a new one
-	host      string // the container's machine, once it is known
-}
-
-// parsePlace parses a user's placement.
-func parsePlace(text string) (place, error) {
-	scope, directive, scoped := strings.Cut(text, ":")
-	switch {
-	case entity.IsValidMachine(text):
-		return place{asked: text, machine: text}, nil
-	case text == "new":
-		return place{asked: text, isNew: true}, nil
-	case entity.IsContainerType(scope) && scoped && !entity.IsValidMachine(directive):
-		return place{}, entity.Errorf(entity.Invalid, "invalid value %q for %q scope: expected machine-id", directive, scope)
-	case entity.IsContainerType(scope):
-		return place{asked: text, container: scope, on: directive}, nil
-	case strings.Contains(text, "="):
-		return place{asked: text, isNew: true, placement: text}, nil
-	}
-	return place{}, entity.WithHint(entity.Errorf(entity.Invalid, "invalid --to parameter %q", text),
-		"Name a machine (see juju status), a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
+	at      entity.Placement // the user's
+	machine string           // its id; "" until it has one
+	isNew   bool             // a machine that is added for the unit
+	clean   *clean           // the machine, if it was chosen because it never had a unit
+	keeps   bson.D           // asserts the addresses by which an existing machine meets the service's demands for spaces
+	host    string           // a container's machine, once it is known
 }
 
 // checkUnits rejects more placements than units, and storage to attach to more than one unit.
-func checkUnits(n int, placement, attach []string) error {
+func checkUnits(n int, placement []entity.Placement, attach []string) error {
 	if len(attach) > 0 && n > 1 {
 		return entity.Errorf(entity.Invalid, "cannot attach storage to more than one unit")
 	}
@@ -63,41 +40,51 @@ func checkUnits(n int, placement, attach []string) error {
 
 // places finds a place for each of n units, on machines that meet the demand for spaces. It reuses the ids of the last
 // attempt's places.
-func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
+func (s *Service) places(ctx context.Context, last []place, n int, placement []entity.Placement,
 	constraints constraints.Value, want demand) ([]place, error) {
-	var all []place
+	all := make([]place, n)
+	var open []*place // which the user leaves to the model
 	var taken []string
-	for i, text := range placement {
-		p, err := parsePlace(text)
-		if err == nil {
-			err = s.st.checkPlace(ctx, p, s.doc.Name, s.doc.Series)
+	for i := range all {
+		p := &all[i]
+		if i < len(placement) {
+			p.at = placement[i]
 		}
-		if err == nil && p.machine != "" {
+		if p.at == (entity.Placement{}) {
+			open = append(open, p)
+			continue
+		}
+		err := s.st.checkPlace(ctx, p.at, s.doc.Name, s.doc.Series)
+		switch {
+		case p.at.Container != "":
+			if i < len(last) {
+				p.machine, p.host = last[i].machine, last[i].host
+			}
+		case p.at.Machine == "":
+			p.isNew = true
+		case err == nil:
+			p.machine = p.at.Machine
 			p.keeps, err = want.check(ctx, s, p.machine)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if p.container != "" && i < len(last) {
-			p.machine, p.host = last[i].machine, last[i].host
-		}
-		all = append(all, p)
-		taken = append(taken, p.machine, p.on)
+		taken = append(taken, p.machine, p.at.Machine)
 	}
-	if len(all) < n {
+	if len(open) > 0 {
 		clean, err := s.cleanMachines(ctx, constraints, want, taken)
 		if err != nil {
 			return nil, err
 		}
-		if clean, err = s.spread(ctx, clean, n-len(all)); err != nil {
+		if clean, err = s.spread(ctx, clean, len(open)); err != nil {
 			return nil, err
 		}
-		for _, c := range clean {
-			all = append(all, place{machine: c.doc.ID, clean: &c, keeps: want.keeps(c.doc)})
+		for i, c := range clean {
+			*open[i] = place{machine: c.doc.ID, clean: &c, keeps: want.keeps(c.doc)}
 		}
-	}
-	for len(all) < n {
-		all = append(all, place{isNew: true})
+		for _, p := range open[len(clean):] {
+			p.isNew = true
+		}
 	}
 	return all, s.st.numberPlaces(ctx, last, all)
 }
@@ -133,29 +120,24 @@ func (st *State) numberPlaces(ctx context.Context, last, all []place) error {
 	return nil
 }
 
-// checkPlacement rejects a placement that is invalid for a unit of a service.
-func (st *State) checkPlacement(ctx context.Context, service, series, text string) error {
-	p, err := parsePlace(text)
-	if err != nil {
-		return err
-	}
-	return st.checkPlace(ctx, p, service, series)
-}
-
-func (st *State) checkPlace(ctx context.Context, p place, service, series string) error {
-	if p.isNew || p.container != "" && p.on == "" {
+// checkPlace rejects a placement that is invalid for a unit of a service.
+func (st *State) checkPlace(ctx context.Context, at entity.Placement, service, series string) error {
+	switch {
+	case at.Manual != "":
+		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to %s: it is not a machine of the model", service, at),
+			"Add the host, then specify its machine: juju add-machine %s", at)
+	case at.Machine == "":
 		return nil
-	}
-	if p.container != "" {
-		if err := st.checkHost(ctx, p.on, p.container); err != nil {
+	case at.Container != "":
+		if err := st.checkHost(ctx, at.Machine, at.Container); err != nil {
 			return fmt.Errorf("cannot assign unit of %q to a container: %w", service, err)
 		}
 		return nil
 	}
 	fail := func(err error) error {
-		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", service, p.machine, err)
+		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", service, at.Machine, err)
 	}
-	m, err := st.Machine(ctx, p.machine)
+	m, err := st.Machine(ctx, at.Machine)
 	switch {
 	case err != nil:
 		return fail(err)
@@ -164,7 +146,7 @@ func (st *State) checkPlace(ctx context.Context, p place, service, series string
 	case m.doc.Series != series:
 		return fail(entity.Errorf(entity.Invalid, "series does not match"))
 	case m.IsManager():
-		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", p.machine))
+		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", at.Machine))
 	case m.doc.Upgrade != nil:
 		return fail(m.isLocked())
 	}
@@ -224,15 +206,14 @@ func (d demand) suits(m modeldb.Machine, own constraints.Value) bool {
 // placeOps adds the machine or container, or asserts that the machine can host a unit.
 func (st *State) placeOps(ctx context.Context, o *ops, born modeldb.Living, p *place, series string,
 	constraints constraints.Value) error {
-	doc := modeldb.Machine{Living: born, ID: p.machine, Series: series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.placement,
+	doc := modeldb.Machine{Living: born, ID: p.machine, Series: series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.at.Directive,
 		ForUnits: true}
-	if p.container != "" {
-		what := AddMachineParams{Container: p.container, Host: p.on}
-		if err := st.containerOps(ctx, o, what, &doc, &p.host, &p.machine); err != nil {
+	if p.at.Container != "" {
+		if err := st.containerOps(ctx, o, p.at, &doc, &p.host, &p.machine); err != nil {
 			return err
 		}
 	}
-	if p.isNew || p.container != "" {
+	if p.isNew || p.at.Container != "" {
 		st.addMachineOps(o, doc, constraints)
 		return nil
 	}

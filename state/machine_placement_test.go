@@ -20,7 +20,7 @@ func TestPlacements(t *testing.T) {
 	}
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(s.SetConstraints(w.ctx, statetest.Constraints("mem=1G")))
-	names, err := s.AddUnits(w.ctx, 6, []string{"lxd:0", "lxd:0", "lxd", "new", "zone=a"})
+	names, err := s.AddUnits(w.ctx, 6, statetest.To("lxd:0", "lxd:0", "lxd", "new", "zone=a"))
 	w.ok(err)
 	var on []string
 	for _, name := range names {
@@ -61,9 +61,9 @@ func TestTheHostOfANewContainerIsNotClean(t *testing.T) {
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	names, err := s.AddUnits(w.ctx, 2, []string{"lxd:0"})
+	names, err := s.AddUnits(w.ctx, 2, []entity.Placement{{}, {Container: "lxd", Machine: "0"}})
 	w.ok(err)
-	if got := w.unit(names[1]).Machine(); got != "1" {
+	if got := w.unit(names[0]).Machine(); got != "1" {
 		t.Errorf("the unit without placement is on %s", got)
 	}
 }
@@ -83,26 +83,24 @@ func TestPlacementsThatAreRefused(t *testing.T) {
 		kind entity.Kind
 		text string
 	}{
-		"lxd:x": {entity.Invalid, `invalid value "x" for "lxd" scope: expected machine-id`},
-		"lxd:":  {entity.Invalid, `invalid value "" for "lxd" scope: expected machine-id`},
-		"lxd:7": {entity.NotFound, `machine 7 not found`},
-		"lxd:0": {entity.NotSupported, `machine 0 runs a controller, and cannot host containers`},
-		"lxd:1": {entity.NotSupported, `machine 1 is manual, and cannot host lxd containers`},
-		"lxd:2": {entity.NotAlive, `machine 2 is not alive`},
-		"jail":  {entity.Invalid, `invalid --to parameter "jail"`},
-		"a:1":   {entity.Invalid, `invalid --to parameter "a:1"`},
+		"lxd:7":    {entity.NotFound, `machine 7 not found`},
+		"lxd:0":    {entity.NotSupported, `machine 0 runs a controller, and cannot host containers`},
+		"lxd:1":    {entity.NotSupported, `machine 1 is manual, and cannot host lxd containers`},
+		"lxd:2":    {entity.NotAlive, `machine 2 is not alive`},
+		"7":        {entity.NotFound, `machine 7 not found`},
+		"ssh:a@db": {entity.Invalid, `cannot assign unit of "mysql" to ssh:a@db: it is not a machine of the model`},
 	} {
-		_, err := s.AddUnits(w.ctx, 1, []string{to})
+		_, err := s.AddUnits(w.ctx, 1, statetest.To(to))
 		w.refused(err, want.kind, want.text)
 		_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: 1,
-			Placement: []string{to}})
+			Placement: statetest.To(to)})
 		w.refused(err, want.kind, want.text)
-		if container, host, ok := strings.Cut(to, ":"); ok && container == "lxd" && entity.IsValidMachine(host) {
-			_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: container, Host: host})
+		if at := statetest.At(to); at.Container != "" {
+			_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: at})
 			w.refused(err, want.kind, want.text)
 		}
 	}
-	two := []string{"lxd:0", "new"}
+	two := statetest.To("lxd:0", "new")
 	_, err = s.AddUnits(w.ctx, 1, two)
 	w.refused(err, entity.Invalid, `more placements than units: 2 for 1`)
 	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: 1, Placement: two})

@@ -51,7 +51,7 @@ func TestUpgradeOfMachine(t *testing.T) {
 	w.ok(m.PrepareUpgrade(w.ctx, "noble", false))
 	w.refused(m.PrepareUpgrade(w.ctx, "noble", false), entity.Invalid, `it is already being upgraded to "ubuntu@24.04"`)
 	w.refused(m.CompleteUpgrade(w.ctx, false), entity.Invalid, "units have not finished preparing: web/0")
-	_, err := web.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := web.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.refused(err, entity.Invalid, "the operating system of machine 0 is being upgraded")
 	if got, want := w.upgradeOf("0"), "preparing the upgrade to ubuntu@24.04: waiting for web/0"; got != want {
 		t.Errorf("status says %q, want %q", got, want)
@@ -77,7 +77,7 @@ func TestUpgradeOfMachine(t *testing.T) {
 func TestUpgradeEndsWithoutItsUnits(t *testing.T) {
 	w := newWorld(t)
 	web := w.deploy("web", onTwoSeries, 1)
-	_, err := web.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := web.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	m := w.machine("0")
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "nonce"}))
@@ -106,7 +106,7 @@ func TestUpgradeEndsWithoutItsUnits(t *testing.T) {
 func (w *world) upgradable() (*state.Service, *state.Machine) {
 	w.Helper()
 	web := w.deploy("web", onTwoSeries, 1)
-	_, err := web.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := web.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	return web, w.provisioned("0")
 }
@@ -179,10 +179,10 @@ func TestNothingIsPlacedOnALockedMachine(t *testing.T) {
 	web, m := w.upgradable()
 	const why = "the operating system of machine 0 is being upgraded"
 	places := map[string]func() error{
-		"unit":       func() error { _, err := web.AddUnits(w.ctx, 1, []string{"0"}); return err },
-		"unit's own": func() error { _, err := web.AddUnits(w.ctx, 1, []string{"lxd:0"}); return err },
+		"unit":       func() error { _, err := web.AddUnits(w.ctx, 1, statetest.To("0")); return err },
+		"unit's own": func() error { _, err := web.AddUnits(w.ctx, 1, statetest.To("lxd:0")); return err },
 		"container": func() error {
-			_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
+			_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:0")})
 			return err
 		},
 	}

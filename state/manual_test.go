@@ -62,7 +62,7 @@ func TestManualMachinesThatAreRefused(t *testing.T) {
 		"a manual machine is no container, and has no constraints": func(p *state.AddMachineParams) {
 			p.Constraints = statetest.Constraints("mem=1G")
 		},
-		`"zone=a" is not a placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement = "zone=a" },
+		`"zone=a" is not a placement of a manual machine`: func(p *state.AddMachineParams) { p.Placement.Directive = "zone=a" },
 		"a manual machine cannot run a controller": func(p *state.AddMachineParams) {
 			p.Jobs = []string{modeldb.JobManageModel}
 		},

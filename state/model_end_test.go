@@ -81,7 +81,7 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w.related()
 	w.provisioned("0")
 	w.provisioned("1")
-	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "1"})
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:1")})
 	w.ok(err)
 	w.refused(w.st.EnsureDead(w.ctx), entity.Invalid, `model "default" is not dying`)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))

@@ -126,7 +126,7 @@ func TestUnchangedSettingsWakeNoWatcher(t *testing.T) {
 func TestMachinePorts(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	a, b := w.started("mysql/0"), w.started("mysql/1")
 	tcp := func(from, to int) entity.PortRange { return entity.PortRange{From: from, To: to, Protocol: "tcp"} }
@@ -353,12 +353,10 @@ func TestUnusedMachinesAreAssignedFirst(t *testing.T) {
 	if m := w.unit("mysql/1").Machine(); m != "2" {
 		t.Errorf("the second unit is on %s", m)
 	}
-	_, err = s.AddUnits(w.ctx, 1, []string{"1"})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To("1"))
 	w.refused(err, entity.Invalid, "series does not match")
-	_, err = s.AddUnits(w.ctx, 1, []string{"77"})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To("77"))
 	w.refused(err, entity.NotFound, "machine 77 not found")
-	_, err = s.AddUnits(w.ctx, 1, []string{"x"})
-	w.refused(err, entity.Invalid, `invalid --to parameter "x"`)
 	if _, err := w.st.Unit(w.ctx, "mysql/2"); err == nil {
 		t.Error("a refused placement added a unit")
 	}
@@ -367,13 +365,13 @@ func TestUnusedMachinesAreAssignedFirst(t *testing.T) {
 // A container takes only units placed in it.
 func TestContainersTakeOnlyPlacedUnits(t *testing.T) {
 	w := newWorld(t)
-	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd")})
 	w.ok(err)
 	my := w.deploy("mysql", statetest.MySQL, 1)
 	if got := w.unit("mysql/0").Machine(); got != "1" {
 		t.Errorf("mysql/0 is on machine %s, want a new one", got)
 	}
-	_, err = my.AddUnits(w.ctx, 1, []string{c.ID()})
+	_, err = my.AddUnits(w.ctx, 1, statetest.To(c.ID()))
 	w.ok(err)
 	if got := w.unit("mysql/1").Machine(); got != c.ID() {
 		t.Errorf("mysql/1 is on machine %s, want container %s", got, c.ID())

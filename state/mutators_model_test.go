@@ -35,7 +35,10 @@ func destroyService(how entity.Destruction) func(*scene, *state.Service) error {
 }
 
 func addUnits(n int, placement ...string) func(*scene, *state.Service) error {
-	return func(s *scene, x *state.Service) error { _, err := x.AddUnits(s.ctx, n, placement); return err }
+	return func(s *scene, x *state.Service) error {
+		_, err := x.AddUnits(s.ctx, n, statetest.To(placement...))
+		return err
+	}
 }
 
 func configures(a string, reset ...string) func(*scene, *state.Service) error {

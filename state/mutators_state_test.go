@@ -191,8 +191,8 @@ var modelMutators = []mutator{
 		func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
 	onModel("EnableHA", "", enableHA(), managers(1)),
 	onModel("EnableHA", "instead of a lost one", enableHA("7"), managers(2)),
-	onModel("AddMachine", "a container", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})),
-	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Container: "lxd"})),
+	onModel("AddMachine", "a container", addMachine(state.AddMachineParams{Placement: statetest.At("lxd:4")})),
+	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Placement: statetest.At("lxd")})),
 	onModel("AddMachine", "a manual one", addMachine(manualMachine())),
 	onModel("AddRelation", "", addRelation("wordpress", "idle")),
 	onModel("CrossModel.AddRelationVia", "", func(s *scene) error {

@@ -309,7 +309,7 @@ func TestUnitsArePlacedWhereTheirSpacesAre(t *testing.T) {
 	if on := s.info("bound/0").Machine; on != ids[1] {
 		t.Errorf("the unit is on machine %s, want %s", on, ids[1])
 	}
-	_, err = svc.AddUnits(s.ctx, 1, []string{ids[0]})
+	_, err = svc.AddUnits(s.ctx, 1, statetest.To(ids[0]))
 	s.refused(err, entity.Invalid, fmt.Sprintf(`cannot assign unit of "bound" to machine %s: it has no address in space "db"`, ids[0]))
 	s.checkIntact(t.Context())
 }
@@ -349,7 +349,7 @@ func TestUnitsGetMachinesInTheSpacesOfTheirConstraints(t *testing.T) {
 	s.ok(err)
 	addUnit := func(placement ...string) string {
 		s.Helper()
-		names, err := svc.AddUnits(s.ctx, 1, placement)
+		names, err := svc.AddUnits(s.ctx, 1, statetest.To(placement...))
 		s.ok(err)
 		return s.info(names[0]).Machine
 	}
@@ -359,7 +359,7 @@ func TestUnitsGetMachinesInTheSpacesOfTheirConstraints(t *testing.T) {
 	for id, why := range map[string]string{
 		plain: `it has no address in space "db"`, both: `it has the address 10.1.2.8 in space "dmz", which the constraints exclude`,
 	} {
-		_, err = svc.AddUnits(s.ctx, 1, []string{id})
+		_, err = svc.AddUnits(s.ctx, 1, statetest.To(id))
 		s.refused(err, entity.Invalid, fmt.Sprintf(`cannot assign unit of "picky" to machine %s: %s`, id, why))
 	}
 	// A machine that has no address yet is used if it was requested to have those.

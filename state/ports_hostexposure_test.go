@@ -26,7 +26,7 @@ func newHostWorld(t *testing.T, mode string) *hostWorld {
 		Config: map[string]string{modelconfig.FirewallMode: mode}})
 	w.ok(err)
 	host := manualMachine()
-	host.Series, host.Placement = "jammy", "ssh:root@db.example.com:2222"
+	host.Series, host.Placement.Manual = "jammy", "root@db.example.com:2222"
 	_, err = w.st.AddMachine(w.ctx, host)
 	w.ok(err)
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
@@ -34,7 +34,7 @@ func newHostWorld(t *testing.T, mode string) *hostWorld {
 	w.ok(w.machine("1").SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "n",
 		Addresses: []string{"10.0.1.1", "fe80::1", "name"}}))
 	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: statetest.Charm(t, w.st, statetest.MySQL),
-		Units: 2, Placement: []string{"0", "1"}})
+		Units: 2, Placement: statetest.To("0", "1")})
 	w.ok(err)
 	w.deploy("logging", statetest.Logging, 0)
 	w.ok(w.started("mysql/0").EnterScope(w.ctx, w.relate("mysql", "logging").ID()))

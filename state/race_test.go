@@ -72,7 +72,7 @@ func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 	if err := first.CommitHook(w.ctx, open); err == nil {
 		t.Error("a removed unit has opened a port")
 	}
-	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"0", "0"})
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, statetest.To("0", "0"))
 	w.ok(err)
 	w.st.Before(func() { w.ok(w.unit("mysql/1").CommitHook(w.ctx, open)) })
 	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
@@ -237,7 +237,7 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 // round: the second is refused.
 func TestUnitsArePlacedWhileTheirServiceIsBound(t *testing.T) {
 	add := func(s *scene) error {
-		_, err := s.service("idle").AddUnits(s.ctx, 1, []string{"4"})
+		_, err := s.service("idle").AddUnits(s.ctx, 1, statetest.To("4"))
 		return err
 	}
 	bind := func(s *scene) error { return s.service("idle").Bind(s.ctx, map[string]string{"": "db"}, false) }

@@ -91,7 +91,7 @@ type AddServiceParams struct {
 	Config      map[string]any // as for SetConfig
 	Constraints constraints.Value
 	Units       int
-	Placement   []string                             // ids of machines for the first units
+	Placement   []entity.Placement                   // of the first units
 	Storage     map[string]entity.StorageConstraints // by the names of the charm's stores; may be partial
 	Resources   map[string]string                    // ids of uploads, by the names of the charm's resources
 	Attach      []string                             // storage instances for a single unit
@@ -223,8 +223,8 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		}
 		units.service = &Service{st: st, doc: doc}
 		// Before any number is taken, also those of units that don't fit in this transaction are checked.
-		for _, id := range p.Placement {
-			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
+		for _, at := range p.Placement {
+			if err := st.checkPlace(ctx, at, p.Name, series); err != nil {
 				return err
 			}
 		}

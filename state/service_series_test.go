@@ -61,7 +61,7 @@ func TestSeriesOfNewUnits(t *testing.T) {
 	w.ok(w.unit("web/0").EnterScope(w.ctx, rel.ID()))
 	w.ok(w.unit("web/1").EnterScope(w.ctx, rel.ID()))
 	w.checkSeries("log", "noble", map[string]string{"log/0": "jammy", "log/1": "noble"})
-	_, err = web.AddUnits(w.ctx, 1, []string{w.machineOf("web/0")})
+	_, err = web.AddUnits(w.ctx, 1, statetest.To(w.machineOf("web/0")))
 	w.refused(err, entity.Invalid, "series does not match")
 }
 

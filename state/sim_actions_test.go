@@ -11,6 +11,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
+	"juju/state/statetest"
 )
 
 // any picks the next action; nil if the actor that was picked has nothing to
@@ -214,7 +215,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	return &simAction{what: fmt.Sprintf("deploy %s as %s -n %d --to %v --storage %v", charm.URL, name, n, placement, stores), by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid, entity.NotSupported},
 		run: func() error {
-			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: charm.URL, Units: n, Placement: placement,
+			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: charm.URL, Units: n, Placement: statetest.To(placement...),
 				Storage: stores})
 			return err
 		},
@@ -259,7 +260,7 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 		run: func() error {
 			handle, err := s.st.Service(s.ctx, svc.Name)
 			if err == nil {
-				names, err = handle.AddUnits(s.ctx, n, placement, attach...)
+				names, err = handle.AddUnits(s.ctx, n, statetest.To(placement...), attach...)
 			}
 			return err
 		},
@@ -307,7 +308,7 @@ func (s *sim) placed(svc *simulationtest.Service, n int, names, placement []stri
 func (s *sim) addMachine(host string, container, manager bool) *simAction {
 	var p state.AddMachineParams
 	if container {
-		p.Container, p.Host = "lxd", host
+		p.Placement = entity.Placement{Container: "lxd", Machine: host}
 	}
 	if manager {
 		p.Jobs = []string{modeldb.JobManageModel}

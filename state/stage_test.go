@@ -199,7 +199,7 @@ func (s *scene) dress() {
 	s.ok(err)
 	_, err = s.st.AddMachine(s.ctx, state.AddMachineParams{})
 	s.ok(err)
-	_, err = s.st.AddMachine(s.ctx, state.AddMachineParams{Container: "lxd"})
+	_, err = s.st.AddMachine(s.ctx, state.AddMachineParams{Placement: statetest.At("lxd")})
 	s.ok(err)
 	s.ok(s.machine("0").SetProvisioned(s.ctx, entity.Instance{ID: "i-0", Nonce: "n", Addresses: []string{"10.0.0.1"}}))
 	web := s.relate("wordpress", "mysql")

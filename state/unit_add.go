@@ -18,11 +18,9 @@ import (
 )
 
 // AddUnits adds n units to the service and returns their names. The first ones are placed as specified, the others on
-// machines that never had a unit and suit them, or on new ones. A placement is a machine ("3"), a new container on it
-// ("lxd:3") or on a new machine ("lxd"), or a new machine ("new"), possibly with a placement for the cloud ("zone=a"). A
-// single unit gets the storage instances in attach, and new ones only for what else it needs. If AddUnits fails, it
-// returns the names of the units that it has added.
-func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attach ...string) ([]string, error) {
+// machines that never had a unit and suit them, or on new ones. A single unit gets the storage instances in attach, and new
+// ones only for what else it needs. If AddUnits fails, it returns the names of the units that it has added.
+func (s *Service) AddUnits(ctx context.Context, n int, placement []entity.Placement, attach ...string) ([]string, error) {
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
@@ -41,7 +39,7 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string, attac
 }
 
 // addUnits adds as many of n units as fit in one transaction, and returns their names.
-func (s *Service) addUnits(ctx context.Context, n int, placement, attach []string) ([]string, error) {
+func (s *Service) addUnits(ctx context.Context, n int, placement []entity.Placement, attach []string) ([]string, error) {
 	b := unitBatch{service: s, born: s.st.born(), attach: attach}
 	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -68,7 +66,7 @@ type unitBatch struct {
 }
 
 // addOps adds as many of n units as fit in a transaction to the service, which the caller has just read.
-func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []string) error {
+func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []entity.Placement) error {
 	s := b.service
 	if s.doc.Life != entity.Alive {
 		return entity.Errorf(entity.NotAlive, "cannot add unit to service %q: service is not alive", s.doc.Name)
@@ -103,7 +101,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 
 // newOps adds as many of n units as fit in a transaction to a service, which the same transaction may add. own are the
 // service's constraints, and meta is its charm's, if the units get storage.
-func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []string, model modeldb.Model, own constraints.Value,
+func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []entity.Placement, model modeldb.Model, own constraints.Value,
 	meta *charm.Meta) error {
 	s := b.service
 	constraints, err := mergeConstraints(model, own)
@@ -156,7 +154,7 @@ const (
 
 // fits returns how many of n units fit in a transaction, at least one, and how many storage instances they get, unless a
 // single one gets instances that are there.
-func (b *unitBatch) fits(n int, placement []string, constraints constraints.Value) (units, instances int) {
+func (b *unitBatch) fits(n int, placement []entity.Placement, constraints constraints.Value) (units, instances int) {
 	each := 0
 	for _, c := range b.service.doc.Stores {
 		each += int(c.Count)
@@ -165,7 +163,7 @@ func (b *unitBatch) fits(n int, placement []string, constraints constraints.Valu
 	for units < n && bytes < mongo.MaxBatch {
 		bytes += unitBytes + 2*text + each*storageBytes
 		if units < len(placement) {
-			bytes += len(placement[units])
+			bytes += len(placement[units].Directive)
 		}
 		units++
 	}

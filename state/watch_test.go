@@ -97,7 +97,7 @@ func TestWatchDeployed(t *testing.T) {
 	w.ok(err)
 	named(t, events, "mysql/0")
 	next(t, other)
-	_, err = s.AddUnits(w.ctx, 1, []string{"0"})
+	_, err = s.AddUnits(w.ctx, 1, statetest.To("0"))
 	w.ok(err)
 	named(t, events, "mysql/1")
 	u := w.started("mysql/0")

@@ -66,7 +66,7 @@ func TestTheSchemaIsUpgradedOnce(t *testing.T) {
 		s.runNode(next)
 		want += next.conf.machine() + " "
 		sees(want)
-		if _, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Placement: absent}); err != nil {
+		if _, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Placement: statetest.At(absent)}); err != nil {
 			t.Errorf("while %s wait: %v", want, err)
 		}
 	}

@@ -116,7 +116,7 @@ func (c *modelCell) build() {
 	for _, service := range []string{"db", "site"} {
 		p := state.AddMachineParams{}
 		if service == "db" {
-			p.Placement = map[string]string{neverCame: absent, noStart: "attic"}[c.obstacle]
+			p.Placement.Directive = map[string]string{neverCame: absent, noStart: "attic"}[c.obstacle]
 		}
 		m, err := c.st.AddMachine(c.ctx, p)
 		c.ok(err)
@@ -124,7 +124,7 @@ func (c *modelCell) build() {
 		if fails[0] == service {
 			files = []string{"hooks/" + fails[1], "#!/bin/sh\nexit 1\n"}
 		}
-		_, err = c.st.AddService(c.ctx, state.AddServiceParams{Name: service, Units: 1, Placement: []string{m.ID()},
+		_, err = c.st.AddService(c.ctx, state.AddServiceParams{Name: service, Units: 1, Placement: statetest.To(m.ID()),
 			CharmURL: statetest.Charm(c.T, c.st, metadata[service], files...)})
 		c.ok(err)
 	}

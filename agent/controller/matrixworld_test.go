@@ -88,9 +88,9 @@ func (w *world) build(charms charms) {
 			if v := victim[w.kind]; i == 0 && (v == service || v == "sub" && w.obstacle == noStart) {
 				switch w.obstacle {
 				case neverCame:
-					p.Placement = absent
+					p.Placement.Directive = absent
 				case noStart:
-					p.Placement = "attic"
+					p.Placement.Directive = "attic"
 				}
 			}
 			m, err := w.st.AddMachine(w.ctx, p)
@@ -105,7 +105,7 @@ func (w *world) build(charms charms) {
 		}
 		_, err := w.st.AddService(w.ctx,
 			state.AddServiceParams{Name: w.name(service), CharmURL: charms[[2]string{service, hook}],
-				Units: units, Placement: machines})
+				Units: units, Placement: statetest.To(machines...)})
 		w.ok(err)
 	}
 	var key string

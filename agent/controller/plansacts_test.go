@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/client"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // A plannedAct is a change that a user makes.
@@ -88,9 +89,9 @@ func ended(errs []error, _ entity.DestroyInfo, err error) error { return each(er
 
 func (p *foreseer) addUnits(s scene) plannedAct {
 	n := 1 + p.rand.IntN(2)
-	var to []string
+	var to []entity.Placement
 	if p.rand.IntN(3) == 0 {
-		to = []string{pick(p.rand, []string{s.machine, s.machine, "new"})}
+		to = statetest.To(pick(p.rand, []string{s.machine, s.machine, "new"}))
 	}
 	return plannedAct{what: fmt.Sprintf("add %d units to %s on %v", n, s.service, to), do: func(ctx context.Context, c *client.Conn) error {
 		_, _, err := c.AddUnits(ctx, s.service, n, to)
@@ -255,7 +256,7 @@ func (p *foreseer) deployment(s scene) client.DeployArgs {
 	}
 	switch p.rand.IntN(5) {
 	case 0:
-		args.Placement = []string{pick(p.rand, []string{s.machine, s.machine, "new", "999"})}
+		args.Placement = statetest.To(pick(p.rand, []string{s.machine, s.machine, "new", "999"}))
 	case 1:
 		args.Constraints = p.mem()
 	case 2:
@@ -294,7 +295,7 @@ func (p *foreseer) severalAct(s scene) plannedAct {
 				return err
 			}
 			if args.Units > 0 {
-				args.Units, args.Placement = 1, []string{machine}
+				args.Units, args.Placement = 1, statetest.To(machine)
 			}
 			for _, change := range []func() error{
 				func() error { _, err := c.Deploy(ctx, args); return err },

@@ -11,6 +11,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/modelconfig"
+	"juju/state/statetest"
 )
 
 // inError returns the units whose hook has failed.
@@ -111,7 +112,7 @@ func (p *foreseer) occupy() {
 func (p *foreseer) refuseMachine(svc *state.Service) {
 	p.Helper()
 	p.cloud.Fail("StartInstance", 1, errors.New("no"))
-	_, err := svc.AddUnits(p.ctx, 1, []string{"new"})
+	_, err := svc.AddUnits(p.ctx, 1, statetest.To("new"))
 	p.ok(err)
 	p.refusal = true
 	wrong := p.untilRight(func(m *entity.ModelStatus) string {

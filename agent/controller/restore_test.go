@@ -21,6 +21,7 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
 )
 
 // A controller is backed up while units are added, and restored in another directory, onto a MongoDB. What the backup has
@@ -38,13 +39,13 @@ func TestABackupUnderLoadIsRestoredElsewhere(t *testing.T) {
 		"hooks/config-changed", "#!/bin/sh\nstatus-set active \"$(config-get said)\"\n")
 	s.deploy("quiet", `{name: quiet, summary: s, description: d}`, 0)
 	add := func(n int) error {
-		var on []string
+		var on []entity.Placement
 		for range n {
-			m, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Placement: absent})
+			m, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Placement: statetest.At(absent)})
 			if err != nil {
 				return err
 			}
-			on = append(on, m.ID())
+			on = append(on, entity.Placement{Machine: m.ID()})
 		}
 		svc, err := s.st.Service(s.ctx, "quiet")
 		if err == nil {

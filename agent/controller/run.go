@@ -335,9 +335,9 @@ func (c *running) apiAddresses() []string {
 type cloud struct{ provider.Environ }
 
 // Precheck implements facades.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at facades.Place) error {
+func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
-		Placement: at.Placement, Container: at.Container})
+		Placement: at.Directive, Container: at.Container})
 }
 
 // InstancesOf implements facades.Cloud.

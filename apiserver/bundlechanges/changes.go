@@ -153,14 +153,14 @@ func (s *Spot) Found(id string, isNew bool) {
 }
 
 // Placement returns the placement for AddUnits.
-func (s *Spot) Placement() string {
+func (s *Spot) Placement() entity.Placement {
 	switch {
 	case s.ID != "":
-		return s.ID
+		return entity.Placement{Machine: s.ID}
 	case s.Alone:
-		return s.Container
+		return entity.Placement{Container: s.Container}
 	}
-	return s.Container + ":" + s.On.ID
+	return entity.Placement{Container: s.Container, Machine: s.On.ID}
 }
 
 func (c *AddCharm) String() string {

@@ -30,7 +30,7 @@ func (c *Conn) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 type MachineArgs struct {
 	Series      string // "" for the model's
 	Constraints constraints.Value
-	Placement   string // as users write it
+	Placement   entity.Placement
 	// Manual is the instance of a manual machine; zero for any other machine.
 	Manual   entity.Instance
 	Hardware entity.Hardware

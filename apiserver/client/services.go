@@ -36,9 +36,9 @@ type DeployArgs struct {
 	CharmURL    string // of a charm in the model; see UploadCharm
 	Series      string // "" for the charm's own
 	Units       int
-	Placement   []string          // arguments of --to; the first is for the first unit
-	Config      map[string]string // as users write it
-	ConfigYAML  string            // settings by service; Config takes precedence
+	Placement   []entity.Placement // the first is for the first unit
+	Config      map[string]string  // as users write it
+	ConfigYAML  string             // settings by service; Config takes precedence
 	Constraints constraints.Value
 	Force       bool                                 // even if the charm is for other series
 	Storage     map[string]entity.StorageConstraints `json:",omitempty"` // by store of the charm
@@ -89,9 +89,9 @@ func (c *Conn) CheckDeploy(
 	return result.Series, result.Warnings, err
 }
 
-func placements(texts []string) (list []*params.Placement) {
-	for _, text := range texts {
-		list = append(list, params.PlacementOf(text))
+func placements(all []entity.Placement) (list []*params.Placement) {
+	for _, p := range all {
+		list = append(list, params.PlacementOf(p))
 	}
 	return list
 }
@@ -99,7 +99,7 @@ func placements(texts []string) (list []*params.Placement) {
 // AddUnits adds units to a service; a single one can be given existing storage. It returns the units' names, and
 // warnings for the user.
 func (c *Conn) AddUnits(
-	ctx context.Context, service string, n int, placement []string, attach ...string,
+	ctx context.Context, service string, n int, placement []entity.Placement, attach ...string,
 ) (units, warnings []string, err error) {
 	var result params.AddApplicationUnitsResults
 	err = c.application(ctx, "AddUnits", params.AddApplicationUnits{

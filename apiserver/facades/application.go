@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -79,15 +80,19 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err != nil {
 		return nil, err
 	}
+	at, err := c.placements(a.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	args := state.AddServiceParams{
 		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
-		Constraints: a.Constraints, Units: a.NumUnits, Placement: c.placements(a.Placement), Force: a.Force,
+		Constraints: a.Constraints, Units: a.NumUnits, Placement: at, Force: a.Force,
 		Storage: a.Storage, Resources: a.Resources, Bindings: a.EndpointBindings,
 	}
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
 		return nil, err
 	}
-	if args.Series, args.Force, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
+	if args.Series, args.Force, w, err = checkDeploy(ctx, c, a, at, ch.Meta.Series); err != nil {
 		return w, err
 	}
 	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
@@ -101,13 +106,6 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 		err = warnOfResources(ctx, c, &w, a.ApplicationName)
 	}
 	return w, err
-}
-
-func (c *Caller) placements(list []*params.Placement) (out []string) {
-	for _, p := range list {
-		out = append(out, c.placementText(p))
-	}
-	return out
 }
 
 func applicationAddUnits(
@@ -124,22 +122,18 @@ func applicationAddUnits(
 	if err := limits.CheckAtOnce("units", p.NumUnits); err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
+	at, err := c.placements(p.Placement)
+	if err != nil {
+		return params.AddApplicationUnitsResults{}, fmt.Errorf("cannot add a unit to service %q: %w", p.ApplicationName, err)
+	}
 	// State rejects units of a subordinate service with a better error.
 	var warnings warnings
 	if !svc.IsSubordinate() {
-		constraints, err := svc.Constraints(ctx)
-		if err != nil {
-			return params.AddApplicationUnitsResults{}, err
-		}
-		bindings, err := svc.Bindings(ctx)
-		if err != nil {
-			return params.AddApplicationUnitsResults{}, err
-		}
-		if warnings, err = checkUnits(ctx, c, p, svc.Series(), constraints, bindings); err != nil {
+		if warnings, err = checkUnits(ctx, c, svc, p.NumUnits, at); err != nil {
 			return params.AddApplicationUnitsResults{}, err
 		}
 	}
-	units, err := svc.AddUnits(ctx, p.NumUnits, c.placements(p.Placement), attach...)
+	units, err := svc.AddUnits(ctx, p.NumUnits, at, attach...)
 	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"juju/apiserver/params"
+	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/limits"
@@ -23,7 +24,7 @@ type Cloud interface {
 	ConstraintRules(ctx context.Context) (constraints.Rules, error)
 	// Precheck returns an Invalid error if such a machine in these spaces, or such a container on one, is impossible. The
 	// series may be "" for any.
-	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at Place) error
+	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
 	// Subnets returns the subnets in which the model's machines can have addresses.
@@ -222,64 +223,42 @@ func overModel(ctx context.Context, c *Caller, own constraints.Value) (constrain
 	return constraints.Merge(model, own), err
 }
 
-// A Place is where the user wants a new machine.
-type Place struct {
-	Placement string // for the cloud to interpret; "" for anywhere
-	Container string // the type of a container; "" for a machine
-}
-
-// placementText returns a placement as users write it. A placement for the cloud may have the model as its scope on the
-// wire.
-func (c *Caller) placementText(p *params.Placement) string {
-	if c.isForCloud(p) {
-		return p.Directive
+// placements returns placements of the wire format.
+func (c *Caller) placements(list []*params.Placement) ([]entity.Placement, error) {
+	var all []entity.Placement
+	for _, one := range list {
+		p, err := c.placement(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
 	}
-	return p.String()
+	return all, nil
 }
 
-func (c *Caller) isForCloud(p *params.Placement) bool {
-	return p != nil && (p.Scope == c.Model.UUID() || p.Scope == c.Model.Name())
+func (c *Caller) placement(p *params.Placement) (entity.Placement, error) {
+	return p.Read(c.Model.UUID(), c.Model.Name())
 }
 
-// newPlaces returns the distinct places of the new machines and containers for n units. Units without a placement may
-// be anywhere.
-func (c *Caller) newPlaces(n int, placements []*params.Placement) (all []Place) {
+// newPlaces returns the distinct places of the new machines and containers for n units, as the cloud sees them. Units without
+// a placement may be anywhere.
+func newPlaces(n int, placements []entity.Placement) (all []entity.Placement) {
 	if len(placements) < n {
-		all = append(all, Place{})
+		all = append(all, entity.Placement{})
 	}
 	for _, p := range placements[:min(n, len(placements))] {
-		at := Place{}
-		switch text := c.placementText(p); {
-		case p == nil: // anywhere
-		case c.isForCloud(p): // even a number: the cloud rejects unknown directives
-			at.Placement = text
-		case entity.IsValidMachine(text):
-			continue
-		case entity.IsContainerType(p.Scope):
-			at.Container = p.Scope
-		case text != "new":
-			at.Placement = text
+		if p.Machine != "" && p.Container == "" {
+			continue // it is there
 		}
-		if !slices.Contains(all, at) {
+		if at := p.ForCloud(); !slices.Contains(all, at) {
 			all = append(all, at)
 		}
 	}
 	return all
 }
 
-// precheck calls the cloud's Precheck for machines with these constraints, in these spaces, at each of the places.
-func precheck(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, spaces entity.MachineSpaces,
-	places ...Place) error {
-	for _, at := range places {
-		if err := cloud.Precheck(ctx, series, constraints, spaces, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// precheckMachine is precheck for a machine in the spaces that its constraints demand.
-func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, at Place) error {
+// precheckMachine calls the cloud's Precheck for a machine in the spaces that its constraints demand.
+func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, at entity.Placement) error {
 	spaces, err := c.demands(ctx, constraints, nil)
 	if err != nil {
 		return err
@@ -287,31 +266,49 @@ func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string
 	return cloud.Precheck(ctx, series, constraints, spaces, at)
 }
 
-// precheckUnits is precheck for the places of a service's units, each once. The machines that are started for n new units must
-// be in the spaces that constraints and bindings demand. None is started for units that fit on machines that are there, such
-// as hosts that users have added.
-func (c *Caller) precheckUnits(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, bindings map[string]string,
-	n int, placements []*params.Placement, all []Place) error {
-	spaces, err := c.demands(ctx, constraints, bindings)
+// newUnits are units that a service is to get.
+type newUnits struct {
+	n           int
+	at          []entity.Placement // of the first ones
+	series      string
+	constraints constraints.Value // merged with the model's
+	bindings    map[string]string
+	more        bool // others may be added later, anywhere
+}
+
+// precheck calls the cloud's Precheck for each place of the units once. The machines that are started for the units must be in
+// the spaces that constraints and bindings demand. None is started for units that fit on machines that are there, such as
+// hosts that users have added.
+func (u newUnits) precheck(ctx context.Context, c *Caller, cloud Cloud) error {
+	spaces, err := c.demands(ctx, u.constraints, u.bindings)
 	if err != nil {
 		return err
 	}
-	if spaces.IsEmpty() {
-		return precheck(ctx, cloud, series, constraints, spaces, all...)
+	anywhere := entity.Placement{}
+	places := newPlaces(u.n, u.at)
+	need := slices.Contains(places, anywhere)
+	more := u.more && !need
+	if need && !spaces.IsEmpty() {
+		there, err := c.Model.Settings().Networks().Unused(ctx, spaces)
+		if err != nil {
+			return err
+		}
+		if u.n-len(u.at) <= there {
+			places = slices.DeleteFunc(places, func(p entity.Placement) bool { return p == anywhere })
+			more = true
+		}
 	}
-	there, err := c.Model.Settings().Networks().Unused(ctx, spaces)
-	if err != nil {
-		return err
+	if more {
+		if err := cloud.Precheck(ctx, u.series, u.constraints, entity.MachineSpaces{}, anywhere); err != nil {
+			return err
+		}
 	}
-	places := c.newPlaces(n, placements)
-	if n-len(placements) <= there {
-		places = slices.DeleteFunc(places, func(p Place) bool { return p == Place{} })
+	for _, at := range places {
+		if err := cloud.Precheck(ctx, u.series, u.constraints, spaces, at); err != nil {
+			return err
+		}
 	}
-	others := slices.DeleteFunc(slices.Clone(all), func(p Place) bool { return slices.Contains(places, p) })
-	if err := precheck(ctx, cloud, series, constraints, entity.MachineSpaces{}, others...); err != nil {
-		return err
-	}
-	return precheck(ctx, cloud, series, constraints, spaces, places...)
+	return nil
 }
 
 // checkNumUnits rejects a number of units below least, or above the limit.
@@ -325,7 +322,7 @@ func checkNumUnits(n, least int) error {
 // checkDeploy checks whether the cloud can supply machines for a service, and returns their series, and whether that need
 // not be one of those in charm, which the charm supports.
 func checkDeploy(
-	ctx context.Context, c *Caller, a params.ApplicationDeploy, charm []string,
+	ctx context.Context, c *Caller, a params.ApplicationDeploy, at []entity.Placement, charm []string,
 ) (series string, forced bool, w warnings, err error) {
 	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service starts with none
 		return "", false, nil, err
@@ -341,11 +338,8 @@ func checkDeploy(
 		if err != nil {
 			return err
 		}
-		places := c.newPlaces(a.NumUnits, a.Placement)
-		if !slices.Contains(places, Place{}) {
-			places = append([]Place{{}}, places...) // of units that are added later
-		}
-		if err := c.precheckUnits(ctx, cloud, series, constraints, a.EndpointBindings, a.NumUnits, a.Placement, places); err != nil {
+		units := newUnits{n: a.NumUnits, at: at, series: series, constraints: constraints, bindings: a.EndpointBindings, more: true}
+		if err := units.precheck(ctx, c, cloud); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, a.Constraints)
@@ -359,25 +353,32 @@ func checkDeploy(
 // applicationCheckDeploy returns the cloud's errors that Deploy would return, and the series that the service would
 // have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
-	series, _, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
+	at, err := c.placements(p.Placement)
+	if err != nil {
+		return params.CheckDeployResult{}, fmt.Errorf("cannot deploy %q: %w", p.ApplicationName, err)
+	}
+	series, _, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, at, p.CharmSeries)
 	return params.CheckDeployResult{Series: series, Warnings: w}, err
 }
 
-// checkUnits checks whether the cloud can supply more machines for a service.
-func checkUnits(
-	ctx context.Context, c *Caller, p params.AddApplicationUnits, series string, own constraints.Value, bindings map[string]string,
-) (w warnings, err error) {
-	if err := checkNumUnits(p.NumUnits, 1); err != nil {
+// checkUnits checks whether the cloud can supply machines for n more units of a service.
+func checkUnits(ctx context.Context, c *Caller, svc *state.Service, n int, at []entity.Placement) (w warnings, err error) {
+	if err := checkNumUnits(n, 1); err != nil {
 		return nil, err
 	}
-	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
-	places := c.newPlaces(p.NumUnits, p.Placement)
-	if len(places) == 0 {
+	if len(newPlaces(n, at)) == 0 {
 		return nil, nil // all units go to existing machines
 	}
+	units := newUnits{n: n, at: at, series: svc.Series()}
+	own, err := svc.Constraints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if units.bindings, err = svc.Bindings(ctx); err != nil {
+		return nil, err
+	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		all, err := overModel(ctx, c, own)
-		if err != nil {
+		if units.constraints, err = overModel(ctx, c, own); err != nil {
 			return err
 		}
 		have, err := cloud.Series(ctx)
@@ -385,21 +386,20 @@ func checkUnits(
 			return err
 		}
 		// The service keeps its series, even if the host's series changed in an upgrade.
-		if len(have) > 0 && !slices.Contains(have, series) {
-			w.add("service %q has series %q, which is no longer available: hooks run on %q", p.ApplicationName, series,
-				have[0])
-			series = ""
+		if len(have) > 0 && !slices.Contains(have, units.series) {
+			w.add("service %q has series %q, which is no longer available: hooks run on %q", svc.Name(), units.series, have[0])
+			units.series = ""
 		}
-		return c.precheckUnits(ctx, cloud, series, all, bindings, p.NumUnits, p.Placement, places)
+		return units.precheck(ctx, c, cloud)
 	})
 	if err != nil {
-		return w, fmt.Errorf("cannot %s: %w", doing, err)
+		return w, fmt.Errorf("cannot add a unit to service %q: %w", svc.Name(), err)
 	}
 	return w, nil
 }
 
 // checkMachine checks whether the cloud can supply such a machine, and returns its series.
-func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at Place) (series string, w warnings,
+func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at entity.Placement) (series string, w warnings,
 	err error) {
 	if p.Base != nil {
 		series = p.Base.Series()
@@ -427,7 +427,7 @@ func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at 
 // which the user has set.
 func checkConstraints(ctx context.Context, c *Caller, judged, given constraints.Value) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if err := c.precheckMachine(ctx, cloud, "", judged, Place{}); err != nil {
+		if err := c.precheckMachine(ctx, cloud, "", judged, entity.Placement{}); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, given)
@@ -448,7 +448,7 @@ func checkModelConstraints(ctx context.Context, c *Caller, given constraints.Val
 		if _, err := c.demands(ctx, given, nil); err != nil {
 			return err
 		}
-		err := c.precheckMachine(ctx, cloud, "", given, Place{})
+		err := c.precheckMachine(ctx, cloud, "", given, entity.Placement{})
 		if errors.Is(err, entity.Invalid) {
 			w.add("no machine can be added with these constraints: %v", err)
 			return nil

@@ -1,6 +1,7 @@
 package facades
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -30,11 +31,15 @@ func machineManagerAddMachines(
 }
 
 func addMachine(ctx context.Context, c *Caller, p params.AddMachineParams) (id string, w warnings, err error) {
-	place := p.Placement
+	wire := p.Placement
 	if p.ContainerType != "" || p.ParentID != "" {
-		place = &params.Placement{Scope: orElse(p.ContainerType, "lxd"), Directive: p.ParentID}
+		wire = &params.Placement{Scope: cmp.Or(p.ContainerType, "lxd"), Directive: p.ParentID}
 	}
-	if p.Placement != nil && p.Placement.Scope == params.MachineScope {
+	at, err := c.placement(wire)
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("cannot add a machine: %w", err)
+	case at.Machine != "" && at.Container == "":
 		return "", nil, entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
 	}
 	for _, job := range p.Jobs {
@@ -42,22 +47,13 @@ func addMachine(ctx context.Context, c *Caller, p params.AddMachineParams) (id s
 			return "", nil, entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
 		}
 	}
-	args := state.AddMachineParams{Constraints: p.Constraints, Jobs: p.Jobs}
-	if place != nil && entity.IsContainerType(place.Scope) {
-		if place.Directive != "" && !entity.IsValidMachine(place.Directive) {
-			return "", nil, entity.Errorf(entity.Invalid, "cannot add a machine: invalid value %q for %q scope: expected machine-id",
-				place.Directive, place.Scope)
-		}
-		args.Container, args.Host = place.Scope, place.Directive
-	} else {
-		args.Placement = c.placementText(place)
-	}
+	args := state.AddMachineParams{Constraints: p.Constraints, Jobs: p.Jobs, Placement: at}
 	if p.InstanceID != "" {
 		err = manualMachine(c, p, &args)
 	} else if p.Nonce != "" || len(p.Addresses) > 0 || p.Hardware != (params.HardwareCharacteristics{}) {
 		err = entity.Errorf(entity.Invalid, "cannot add a machine: nonce, addresses and hardware need an instance id")
 	} else {
-		args.Series, w, err = checkMachine(ctx, c, p, Place{args.Placement, args.Container})
+		args.Series, w, err = checkMachine(ctx, c, p, at.ForCloud())
 	}
 	if err != nil {
 		return "", w, err
@@ -67,13 +63,6 @@ func addMachine(ctx context.Context, c *Caller, p params.AddMachineParams) (id s
 		return "", w, err
 	}
 	return m.ID(), w, nil
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func machineManagerDestroyMachines(
@@ -156,7 +145,7 @@ func checkRetry(ctx context.Context, c *Caller, m *state.Machine, constraints co
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		// The machine keeps its series, which has already been checked.
-		if err := c.precheckMachine(ctx, cloud, "", constraints, Place{info.Placement, info.Container}); err != nil {
+		if err := c.precheckMachine(ctx, cloud, "", constraints, entity.Placement{Directive: info.Placement, Container: info.Container}); err != nil {
 			return err
 		}
 		return w.ignored(ctx, c, cloud, constraints)

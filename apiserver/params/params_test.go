@@ -98,14 +98,41 @@ func TestPlacements(t *testing.T) {
 		"0/lxd/1": {Scope: "#", Directive: "0/lxd/1"},
 		"lxd":     {Scope: "lxd"},
 		"lxd:3":   {Scope: "lxd", Directive: "3"},
+		"new":     {Scope: "new"},
+		"zone=a":  {Directive: "zone=a"},
+		"m:0":     {Scope: "m", Directive: "0"},
+		"ssh:a@b": {Scope: "ssh", Directive: "a@b"},
 	} {
-		p := params.PlacementOf(text)
-		if *p != want || p.String() != text {
-			t.Errorf("%q is %+v and written %q", text, *p, p.String())
+		at, err := entity.ParsePlacement("placement", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := params.PlacementOf(at)
+		if *p != want {
+			t.Errorf("%q is %+v on the wire", text, *p)
+		}
+		if text == "m:0" {
+			at = entity.Placement{Directive: "0"}
+		}
+		if back, err := p.Read("m"); back != at || err != nil {
+			t.Errorf("%+v is read as %+v (%v)", *p, back, err)
 		}
 	}
-	if p := params.PlacementOf(""); p != nil || p.String() != "" {
+	if p := params.PlacementOf(entity.Placement{}); p != nil {
 		t.Errorf("no placement became %+v", p)
+	}
+	if at, err := (*params.Placement)(nil).Read("m"); at != (entity.Placement{}) || err != nil {
+		t.Errorf("no placement is read as %+v (%v)", at, err)
+	}
+	for want, wire := range map[string]params.Placement{
+		`invalid placement "a:1": "a" is neither this model nor a type of container`: {Scope: "a", Directive: "1"},
+		`invalid placement "1:2"`:                                {Scope: "1", Directive: "2"},
+		`invalid placement ""`:                                   {},
+		`invalid value "x" for "lxd" scope: expected machine-id`: {Scope: "lxd", Directive: "x"},
+	} {
+		if _, err := wire.Read("m"); !errors.Is(err, entity.Invalid) || err.Error() != want {
+			t.Errorf("%+v: error %v, want %s", wire, err, want)
+		}
 	}
 }
 

@@ -1,39 +1,42 @@
 package params
 
-import "strings"
+import (
+	"slices"
 
-// A Placement is where to put a unit or machine. Scope "#" stands for an existing machine, whose id is the directive.
+	"juju/state/entity"
+)
+
+// A Placement says where a unit or machine goes. The scope says what the directive is: "#" an existing machine, "lxd" the host
+// of a new container, a model's name or UUID what its cloud interprets. Without a scope, the directive is as users write it.
 type Placement struct {
 	Scope     string `json:"scope"`
 	Directive string `json:"directive"`
 }
 
-// MachineScope is the scope for an existing machine.
-const MachineScope = "#"
-
-// PlacementOf parses a placement as users write it with --to: "3", "lxd:3", "lxd", "zone=a".
-func PlacementOf(text string) *Placement {
-	if text == "" {
+// PlacementOf returns a placement in the wire format, nil for the zero Placement.
+func PlacementOf(p entity.Placement) *Placement {
+	if p == (entity.Placement{}) {
 		return nil
 	}
-	if scope, directive, ok := strings.Cut(text, ":"); ok {
-		return &Placement{scope, directive}
-	}
-	if '0' <= text[0] && text[0] <= '9' {
-		return &Placement{MachineScope, text}
-	}
-	return &Placement{Scope: text}
+	scope, directive := p.Scoped()
+	return &Placement{scope, directive}
 }
 
-// String returns the placement as users write it; "" for nil.
-func (p *Placement) String() string {
+// Read returns a placement in a model, which is given by its names, or an Invalid error.
+func (p *Placement) Read(model ...string) (entity.Placement, error) {
 	switch {
 	case p == nil:
-		return ""
-	case p.Scope == MachineScope || p.Scope == "":
-		return p.Directive
-	case p.Directive == "":
-		return p.Scope
+		return entity.Placement{}, nil
+	case slices.Contains(model, p.Scope):
+		return entity.Placement{Directive: p.Directive}, nil
 	}
-	return p.Scope + ":" + p.Directive
+	text := p.Scope + ":" + p.Directive
+	if p.Scope == "" || p.Directive == "" {
+		text = p.Scope + p.Directive
+	}
+	at, err := entity.ParsePlacement("placement", text)
+	if err == nil && at.Model != "" {
+		err = entity.Errorf(entity.Invalid, "invalid placement %q: %q is neither this model nor a type of container", text, at.Model)
+	}
+	return at, err
 }

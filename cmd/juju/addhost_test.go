@@ -17,7 +17,7 @@ func TestHostsThatAreRefused(t *testing.T) {
 	for _, test := range []struct {
 		line, want, hint string
 	}{
-		{"add-machine ssh:", `invalid placement "ssh:": "" is neither an IP address nor a host name`, "For usage: "},
+		{"add-machine ssh:", `invalid placement "ssh:": expected ssh:[USER@]HOST[:PORT]`, "For usage: "},
 		{"add-machine ssh:-oProxyCommand=x", `"-oProxyCommand=x" is neither an IP address nor a host name`, "For usage: "},
 		{"add-machine ssh:root@db:x", `invalid placement "ssh:root@db:x": "db:x" is not a valid host and port`, "For usage: "},
 		{"add-machine ssh:a$(b)@db", `"a$(b)" is not a valid user name`, "For usage: "},

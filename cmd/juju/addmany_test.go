@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"juju/cmd/juju/cli"
 	"juju/state/entity"
 	"juju/state/limits"
 )
@@ -69,9 +68,9 @@ type manyModel struct {
 	n   int
 }
 
-func (m *manyModel) AddUnits(ctx context.Context, service string, n int, to []string, attach ...string) (
+func (m *manyModel) AddUnits(ctx context.Context, service string, n int, to []entity.Placement, attach ...string) (
 	units, warnings []string, err error) {
-	if m.n += n; m.n > cli.UnitsAtOnce {
+	if m.n += n; m.n > limits.MaxAtOnce {
 		m.end()
 		return nil, nil, context.Cause(ctx)
 	}
@@ -91,7 +90,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	}
 	u.typesUntil(ctx, "add-unit", "web", "-n", "250", "--force", "--to", "3")
 	said := u.err.String()
-	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != cli.UnitsAtOnce {
+	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != limits.MaxAtOnce {
 		t.Errorf("exit code %d, it says %q", u.code, said)
 	}
 	want := "100 of 250 units were added. To add the others: juju add-unit web -n 150\n" +
@@ -99,7 +98,7 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 250`) {
 		t.Errorf("it says %q", said)
 	}
-	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", cli.UnitsAtOnce) {
+	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", limits.MaxAtOnce) {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -395,7 +395,7 @@ func (c *cutModel) Deploy(ctx context.Context, args client.DeployArgs) (w []stri
 }
 
 func (c *cutModel) AddUnits(
-	ctx context.Context, service string, n int, to []string, attach ...string,
+	ctx context.Context, service string, n int, to []entity.Placement, attach ...string,
 ) (units, w []string, err error) {
 	err = c.change(func() error { units, _, err = c.Conn.AddUnits(ctx, service, n, to, attach...); return err })
 	if err != nil {

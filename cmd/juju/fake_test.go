@@ -209,15 +209,19 @@ func (f *fakeModel) RevertRollout(ctx context.Context, service string, how clien
 }
 
 func (f *fakeModel) AddUnits(
-	ctx context.Context, service string, n int, placement []string, attach ...string,
+	ctx context.Context, service string, n int, placement []entity.Placement, attach ...string,
 ) (units, warnings []string, err error) {
 	for i := range n {
 		units = append(units, fmt.Sprintf("%s/%d", service, i))
 	}
-	if len(attach) > 0 {
-		placement = append(placement, "with "+strings.Join(attach, ","))
+	var at []string
+	for _, p := range placement {
+		at = append(at, p.String())
 	}
-	if err = f.note("AddUnits", service, " ", n, " ", placement); errors.Is(err, client.ErrPlanned) {
+	if len(attach) > 0 {
+		at = append(at, "with "+strings.Join(attach, ","))
+	}
+	if err = f.note("AddUnits", service, " ", n, " ", at); errors.Is(err, client.ErrPlanned) {
 		units = nil
 	}
 	return units, f.warnings, err

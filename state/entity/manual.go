@@ -20,7 +20,7 @@ func IsManualInstance(id string) bool {
 
 // ManualPlacement is the prefix of the placement of a manual machine, ssh:USER@HOST[:PORT], which is
 // how the user who added it connected to it.
-const ManualPlacement = "ssh:"
+const ManualPlacement = manualScope + ":"
 
 // ManualPort returns the SSH port in the placement of a manual machine, which defaults to 22.
 func ManualPort(placement string) int {

@@ -42,3 +42,21 @@ func Constraints(text string) constraints.Value {
 	}
 	return c
 }
+
+// At returns the placement that a user writes like this.
+func At(text string) entity.Placement {
+	p, err := entity.ParsePlacement("placement", text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// To returns the placements of the first units, as users write them.
+func To(texts ...string) []entity.Placement {
+	var all []entity.Placement
+	for _, text := range texts {
+		all = append(all, At(text))
+	}
+	return all
+}

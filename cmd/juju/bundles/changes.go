@@ -15,6 +15,7 @@ import (
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/limits"
 )
 
 // run makes the changes, or plans them.
@@ -127,7 +128,7 @@ func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
 func (p *bundlePlan) together(from int) int {
 	first, ok := p.changes[from].(*bundlechanges.AddUnit)
 	n := 1
-	for ok && first.Own && n < cli.UnitsAtOnce && from+n < len(p.changes) {
+	for ok && first.Own && n < limits.MaxAtOnce && from+n < len(p.changes) {
 		next, isUnit := p.changes[from+n].(*bundlechanges.AddUnit)
 		if !isUnit || !next.Own || next.Service != first.Service {
 			break
@@ -208,7 +209,7 @@ func (p *bundlePlan) remove(ctx context.Context, c bundlechanges.Change) (err er
 	case *bundlechanges.RemoveService:
 		how := p.withContainers(c.Service, "")
 		// Units that are only destroyed with their service stay Alive for a while, and their machines can't be removed.
-		for units := range slices.Chunk(p.model.Services[c.Service].Units, cli.UnitsAtOnce) {
+		for units := range slices.Chunk(p.model.Services[c.Service].Units, limits.MaxAtOnce) {
 			var names []string
 			for _, u := range units {
 				names = append(names, u.Name)
@@ -356,9 +357,9 @@ func (p *bundlePlan) addMachine(ctx context.Context, c *bundlechanges.AddMachine
 func (p *bundlePlan) addUnits(
 	ctx context.Context, first *bundlechanges.AddUnit, changes []bundlechanges.Change,
 ) (done int, err error) {
-	var to []string
+	var to []entity.Placement
 	if !first.Own {
-		to = []string{first.Spot.Placement()}
+		to = []entity.Placement{first.Spot.Placement()}
 	}
 	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
 	p.warnOnce(warnings)

@@ -290,7 +290,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	args := client.DeployArgs{Service: service, Series: series, Force: p.Force}
 	for _, place := range p.source.Placements(service) {
 		if place.Container != "" {
-			args.Placement = append(args.Placement, bundlechanges.ContainerType(place.Container))
+			args.Placement = append(args.Placement, entity.Placement{Container: bundlechanges.ContainerType(place.Container)})
 			args.Units++
 		}
 	}

@@ -35,7 +35,7 @@ type bundleAPI interface {
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)
-	AddUnits(ctx context.Context, service string, n int, placement []string, attach ...string) (
+	AddUnits(ctx context.Context, service string, n int, placement []entity.Placement, attach ...string) (
 		units, warnings []string, err error)
 	AddRelation(ctx context.Context, ends ...string) (map[string]string, error)
 	DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.DestroyInfo, error)

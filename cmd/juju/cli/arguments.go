@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -69,32 +68,16 @@ func CheckMachines(args []string) error {
 	return nil
 }
 
-// Placement is a machine's id, a type of container with or without its host, or a placement
-// that a cloud interprets.
-var Placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
-
-// CheckContainer rejects a placement in a container on anything but a machine.
-func CheckContainer(text string) error {
-	scope, directive, ok := strings.Cut(text, ":")
-	if ok && entity.IsContainerType(scope) && !entity.IsValidMachine(directive) {
-		return Usagef("invalid value %q for %q scope: expected machine-id", directive, scope)
-	}
-	return nil
-}
-
 // ParsePlacements parses the values of --to, each of which can hold several placements, separated by commas.
-func ParsePlacements(values []string) ([]string, error) {
-	var all []string
+func ParsePlacements(values []string) ([]entity.Placement, error) {
+	var all []entity.Placement
 	for _, value := range values {
-		for _, one := range strings.Split(value, ",") {
-			if err := CheckContainer(one); err != nil {
-				return nil, err
+		for text := range strings.SplitSeq(value, ",") {
+			at, err := entity.ParsePlacement("--to parameter", text)
+			if err != nil {
+				return nil, Usage(err)
 			}
-			if !Placement.MatchString(one) {
-				return nil, entity.WithHint(Usagef("invalid --to parameter %q", one),
-					"Specify a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
-			}
-			all = append(all, one)
+			all = append(all, at)
 		}
 	}
 	return all, nil
@@ -264,9 +247,6 @@ func ParseStorageIDs(values []string) (ids []string, err error) {
 	}
 	return ids, nil
 }
-
-// UnitsAtOnce is how many units one request adds: as many as it may. Long commands show progress and can be interrupted.
-const UnitsAtOnce = limits.MaxAtOnce
 
 // ParseBindings parses "SPACE ENDPOINT=SPACE": the names of spaces by endpoint, with the default at "".
 func ParseBindings(args []string) (map[string]string, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	osuser "os/user"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,20 +16,17 @@ import (
 	"juju/state/entity"
 )
 
-// hostPrefix is the prefix of a placement that names a user's host.
-const hostPrefix = entity.ManualPlacement
-
 // undoTimeout is how long removing a machine may take after installation on its host failed.
 const undoTimeout = 30 * time.Second
 
-// host parses the placement of a host.
-func (a *addMachine) host(text string) (sshhost.Host, error) {
-	h, err := sshhost.ParseHost(strings.TrimPrefix(text, hostPrefix))
+// host returns the host that a placement names.
+func (a *addMachine) host(at entity.Placement) (sshhost.Host, error) {
+	h, err := sshhost.ParseHost(at.Manual)
 	if err != nil {
-		return h, cli.Usage(fmt.Errorf("invalid placement %q: %w", text, err))
+		return h, cli.Usage(fmt.Errorf("invalid placement %q: %w", at, err))
 	}
 	if a.constraints != "" {
-		return h, cli.Usagef("cannot use --constraints with %s", hostPrefix)
+		return h, cli.Usagef("cannot use --constraints with %s", entity.ManualPlacement)
 	}
 	if h.User == "" {
 		h.User = a.Getenv("USER")
@@ -38,7 +34,7 @@ func (a *addMachine) host(text string) (sshhost.Host, error) {
 	if h.User == "" {
 		me, err := osuser.Current()
 		if err != nil {
-			return h, entity.WithHint(fmt.Errorf("cannot determine the current user: %w", err), "Specify the user: %sUSER@%s", hostPrefix,
+			return h, entity.WithHint(fmt.Errorf("cannot determine the current user: %w", err), "Specify the user: %sUSER@%s", entity.ManualPlacement,
 				h)
 		}
 		h.User = me.Username
@@ -77,7 +73,7 @@ func (a *addMachine) addHost(ctx context.Context, api addHostAPI, h sshhost.Host
 	instance := entity.ManualInstance(h.Name)
 	nonce := instance + ":" + uuid.NewString()
 	id, warnings, err := api.AddMachine(ctx, client.MachineArgs{Series: facts.Series, Hardware: facts.Hardware,
-		Placement: hostPrefix + h.User + "@" + h.String(),
+		Placement: entity.Placement{Manual: h.User + "@" + h.String()},
 		Manual:    entity.Instance{ID: instance, Nonce: nonce, Addresses: []string{conn.Address}}})
 	if err != nil {
 		return "", err

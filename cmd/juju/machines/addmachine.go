@@ -3,7 +3,6 @@ package machines
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +93,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 		return err
 	}
 	var host *sshhost.Host
-	if strings.HasPrefix(request.Placement, hostPrefix) {
+	if request.Placement.Manual != "" {
 		if a.Embedded {
 			return cli.Usagef("cannot add the host %s: the controller runs this command, and must not connect to hosts", request.Placement)
 		}
@@ -110,7 +109,7 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 		}
 		host = &h
 	} else if a.privateKey != "" {
-		return cli.Usagef("--private-key is for %s[USER@]HOST[:PORT]", hostPrefix)
+		return cli.Usagef("--private-key is for %s[USER@]HOST[:PORT]", entity.ManualPlacement)
 	}
 	return cli.WithModel(ctx, a.Session, func(api addMachineAPI) (err error) {
 		var added []string
@@ -144,20 +143,17 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	if err := cli.CheckMany("machines", a.n, a.force); err != nil {
 		return r, err
 	}
-	if len(args) == 1 {
-		r.Placement = args[0]
+	if len(args) == 0 {
+		return r, nil
 	}
-	switch {
-	case r.Placement == "":
-	case a.n > 1:
+	if a.n > 1 {
 		return r, cli.Usagef("cannot use -n when specifying a placement directive")
-	case entity.IsValidMachine(r.Placement):
+	}
+	if r.Placement, err = entity.ParsePlacement("placement", args[0]); err != nil {
+		return r, cli.Usage(err)
+	}
+	if r.Placement.Machine != "" && r.Placement.Container == "" {
 		return r, cli.Usagef("machine-id cannot be specified when adding machines")
-	case strings.HasPrefix(r.Placement, hostPrefix):
-	case cli.CheckContainer(r.Placement) != nil:
-		return r, cli.CheckContainer(r.Placement)
-	case !cli.Placement.MatchString(r.Placement):
-		return r, cli.Usagef("invalid placement %q", r.Placement)
 	}
 	return r, nil
 }

@@ -9,6 +9,8 @@ import (
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
+	"juju/state/entity"
+	"juju/state/limits"
 
 	"github.com/spf13/cobra"
 )
@@ -19,7 +21,7 @@ func AddUnitCommand(s *cli.Session) *cobra.Command {
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
 		Long: `Add one unit to a service, or several with -n: up to 100, or more with --force. They are
-added 20 at a time; if the command is interrupted, it says how many are missing.
+added 100 at a time; if the command is interrupted, it says how many are missing.
 
 By default, each unit gets its own machine: one that has never had a unit, if its series
 and constraints match, or else a new one. With --to, 3 is machine 3, lxd:3 a new container
@@ -53,7 +55,7 @@ single unit existing, unattached storage instead of new storage.`,
 }
 
 type addUnitAPI interface {
-	AddUnits(ctx context.Context, service string, n int, placement []string, attach ...string) (
+	AddUnits(ctx context.Context, service string, n int, placement []entity.Placement, attach ...string) (
 		units, warnings []string, err error)
 	KeepForPlan()
 	PlanKept(ctx context.Context) error
@@ -97,57 +99,73 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 	})
 }
 
-func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
-	added, err := addUnits(ctx, a.Session, api, service, 0, a.units, to, a.attach...)
+func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []entity.Placement) ([]string, error) {
+	units := unitsToAdd{service: service, n: a.units, to: to, attach: a.attach}
+	added, err := units.add(ctx, a.Session, api)
 	if len(added) > 0 {
 		a.Note("Added %s.", strings.Join(added, ", "))
 	}
 	return added, err
 }
 
-// addUnits adds units to a service until the command has added all, of which got already exist. It returns the names of
-// those it added. If it fails, it prints how many are missing.
-func addUnits(ctx context.Context, s *cli.Session, api addUnitAPI, service string, got, all int, to []string,
-	attach ...string) (added []string, err error) {
+// unitsToAdd are a service's units that a command adds, in as many requests as the controller's limit demands. A command with
+// many units shows progress and can be interrupted.
+type unitsToAdd struct {
+	service string
+	n       int // with those of earlier requests
+	done    int // those of earlier requests
+	to      []entity.Placement
+	attach  []string
+}
+
+// next returns the units of the next request, with their placements. The controller rejects more placements than units.
+func (u *unitsToAdd) next() (n int, to []entity.Placement) {
+	left := u.n - u.done
+	if n = min(left, limits.MaxAtOnce); n == left {
+		to, u.to = u.to, nil
+	} else {
+		m := min(len(u.to), n)
+		to, u.to = u.to[:m], u.to[m:]
+	}
+	u.done += n
+	return n, to
+}
+
+// add adds the units that remain, and returns the names of those it added. If it fails, it prints how many are missing.
+func (u *unitsToAdd) add(ctx context.Context, s *cli.Session, api addUnitAPI) (added []string, err error) {
 	if s.Planning() {
 		api.KeepForPlan() // together with what else adds some of them
 	}
 	var p *cli.Progress
 	defer func() { p.Done() }()
-	for left := all - got; left > 0; left = all - got - len(added) {
-		batch := min(left, cli.UnitsAtOnce)
-		if all > batch && !s.Planning() {
-			text := fmt.Sprintf("Adding units to service %q: %d of %d", service, got+len(added), all)
+	for before := u.done; u.done < u.n; {
+		n, to := u.next()
+		if u.n > n && !s.Planning() {
+			text := fmt.Sprintf("Adding units to service %q: %d of %d", u.service, before+len(added), u.n)
 			if p == nil {
 				p = s.Progress("%s", text)
 			} else {
 				p.Say("%s", text)
 			}
 		}
-		here := to[:min(len(to), batch)]
-		if len(to) > left {
-			batch, here = left, to // the controller rejects this
-		}
-		units, warnings, err := api.AddUnits(ctx, service, batch, here, attach...)
+		units, warnings, err := api.AddUnits(ctx, u.service, n, to, u.attach...)
 		if errors.Is(err, client.ErrPlanned) {
-			got, to = got+batch, to[len(here):]
 			continue
 		}
 		if len(added) == 0 {
 			s.Warn(warnings...)
 		}
 		added = append(added, units...)
-		if done := got + len(added); err != nil && done > 0 {
+		if have := before + len(added); err != nil && have > 0 {
 			p.Done()
-			s.Note("%d of %d units were added. To add the others: juju add-unit %s -n %d", done, all, service, all-done)
+			s.Note("%d of %d units were added. To add the others: juju add-unit %s -n %d", have, u.n, u.service, u.n-have)
 			if ctx.Err() != nil {
-				s.Note("The controller may still be adding up to %d of them. To check: juju status %s", batch, service)
+				s.Note("The controller may still be adding up to %d of them. To check: juju status %s", n, u.service)
 			}
 		}
 		if err != nil {
 			return added, err
 		}
-		to = to[len(here):]
 	}
 	if s.Planning() {
 		err = api.PlanKept(ctx)

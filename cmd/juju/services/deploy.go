@@ -377,10 +377,8 @@ func (d *deploy) deploy(
 		return entity.WithHint(err, "To use another name: juju deploy %s NAME; "+
 			"to add units to the existing service: juju add-unit %s", source.Path, r.Service)
 	}
-	all, to := r.Units, r.Placement
-	if r.Units > limits.MaxAtOnce {
-		r.Units, r.Placement = limits.MaxAtOnce, to[:min(len(to), limits.MaxAtOnce)]
-	}
+	rest := unitsToAdd{service: r.Service, n: r.Units, to: r.Placement}
+	r.Units, r.Placement = rest.next()
 	series, _, err := api.CheckDeploy(ctx, r, source.Charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
@@ -396,10 +394,6 @@ func (d *deploy) deploy(
 	if r.Resources, err = files.Upload(ctx, d.Session, api, r.Service, r.CharmURL); err != nil {
 		return err
 	}
-	if len(to) <= all {
-		r.Units = min(all, cli.UnitsAtOnce)
-		r.Placement = to[:min(len(to), r.Units)]
-	}
 	if d.Planning() {
 		api.KeepForPlan()
 	}
@@ -409,13 +403,13 @@ func (d *deploy) deploy(
 		return err
 	}
 	d.Warn(slices.Concat(source.Mended, warnings)...)
-	if _, err := addUnits(ctx, d.Session, api, r.Service, r.Units, all, to[len(r.Placement):]); err != nil {
+	if _, err := rest.add(ctx, d.Session, api); err != nil {
 		return err
 	}
 	plural := "s"
-	if all == 1 {
+	if rest.n == 1 {
 		plural = ""
 	}
-	d.Note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, all, plural)
+	d.Note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, rest.n, plural)
 	return nil
 }
