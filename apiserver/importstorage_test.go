@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -247,5 +248,24 @@ func TestTwoConcurrentImports(t *testing.T) {
 	refusedWith(t, errs[1], entity.InUse, "is that of storage")
 	if got := storedIDs(w); len(got) != len(before)+1 || givenUp(cloud) != ended {
 		t.Errorf("storage is %q, before %q; %d filesystems are given up, before %d", got, before, givenUp(cloud), ended)
+	}
+}
+
+// A pool's attributes are for the cloud to know, and an older pool keeps its own.
+func TestPoolsHaveAttributesThatTheCloudKnows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onCloud(dummytest.New(nil)))
+	ctx, admin := t.Context(), w.dial(w.adminInfo(w.st.UUID()))
+	pool := entity.StoragePool{Name: "fast", Provider: "dummy", Attributes: map[string]string{"colour": "red"}}
+	unknown := `storage provider "dummy" has no attribute "colour"`
+	refusedWith(t, admin.CreateStoragePool(ctx, pool), entity.Invalid, unknown)
+	known := map[string]string{"storage-dir": "/mnt"}
+	w.ok(admin.CreateStoragePool(ctx, entity.StoragePool{Name: "fast", Provider: "dummy", Attributes: known}))
+	refusedWith(t, admin.UpdateStoragePool(ctx, "fast", pool.Attributes), entity.Invalid, unknown)
+	refusedWith(t, admin.UpdateStoragePool(ctx, "slow", known), entity.NotFound, `storage pool "slow" not found`)
+	all, err := admin.StoragePools(ctx, []string{"fast"}, nil)
+	w.ok(err)
+	if len(all) != 1 || !maps.Equal(all[0].Attributes, known) {
+		t.Errorf("the pools are %+v", all)
 	}
 }

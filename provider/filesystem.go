@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"juju/state/entity"
 )
@@ -10,6 +12,9 @@ import (
 // concurrent use on different filesystems, even of one instance. As in Environ, errors give only the
 // reason.
 type Filesystems interface {
+	// CheckPool returns an Invalid error if a pool, whose provider the cloud has, has attributes that the cloud does not
+	// know. It asks no cloud.
+	CheckPool(pool entity.StoragePool) error
 	// CreateFilesystem creates an empty filesystem of at least the requested size for a storage
 	// instance. If it already exists, it is returned with its data.
 	CreateFilesystem(ctx context.Context, params FilesystemParams) (entity.Filesystem, error)
@@ -50,6 +55,16 @@ type ImportParams struct {
 	ID      string // the cloud's id, as given by the user
 	Storage string // the id of the storage instance that will use it
 	Pool    entity.StoragePool
+}
+
+// CheckAttributes returns an Invalid error if a pool has attributes other than those known.
+func CheckAttributes(pool entity.StoragePool, known ...string) error {
+	for _, key := range slices.Sorted(maps.Keys(pool.Attributes)) {
+		if !slices.Contains(known, key) {
+			return entity.Errorf(entity.Invalid, "storage provider %q has no attribute %q", pool.Provider, key)
+		}
+	}
+	return nil
 }
 
 // NoImport returns ImportFilesystem's error for a pool whose filesystems are deleted with their instances.

@@ -47,7 +47,7 @@ func (w *world) storage(id string) *state.Storage {
 
 // fast is a pool that users make on the cloud of the tests.
 var fast = entity.StoragePool{Name: "fast", Provider: "dummy",
-	Attributes: map[string]string{entity.PoolDir: "/mnt/fast"}}
+	Attributes: map[string]string{"storage-dir": "/mnt/fast"}}
 
 func withPool(s *scene) { s.ok(s.st.Pools().Create(s.ctx, fast)) }
 
@@ -130,7 +130,7 @@ var storageMutators = []mutator{
 	}),
 	on("Pools.Create", "", thePools, func(s *scene, p state.Pools) error { return p.Create(s.ctx, fast) }),
 	on("Pools.Update", "", thePools, func(s *scene, p state.Pools) error {
-		return p.Update(s.ctx, fast.Name, map[string]string{entity.PoolDir: "/mnt/other"})
+		return p.Update(s.ctx, fast.Name, map[string]string{"storage-dir": "/mnt/other"})
 	}, withPool),
 	on("Pools.Remove", "", thePools, func(s *scene, p state.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
 	on("Pools.BeginImport", "", thePools, func(s *scene, p state.Pools) error {

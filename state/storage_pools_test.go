@@ -22,13 +22,6 @@ func TestPools(t *testing.T) {
 		`storage provider "ebs" not found`)
 	s.refused(pools.Create(s.ctx, entity.StoragePool{Name: "1", Provider: "rootfs"}), entity.Invalid,
 		`pool name "1" not valid`)
-	s.refused(pools.Create(s.ctx, entity.StoragePool{Name: "x", Provider: "rootfs",
-		Attributes: map[string]string{"storage-dir": "/mnt"}}), entity.Invalid,
-		`storage provider "rootfs" has no attribute "storage-dir"`)
-	for _, bad := range []string{"", "mnt", "/mnt/../etc"} {
-		s.refused(pools.Update(s.ctx, "fast", map[string]string{entity.PoolDir: bad}), entity.Invalid,
-			"is not an absolute path")
-	}
 	s.refused(pools.Update(s.ctx, "rootfs", nil), entity.Invalid, `storage pool "rootfs" is the cloud's own`)
 	s.refused(pools.Update(s.ctx, "slow", nil), entity.NotFound, `storage pool "slow" not found`)
 	s.refused(pools.Remove(s.ctx, "slow"), entity.NotFound, `storage pool "slow" not found`)
@@ -37,17 +30,17 @@ func TestPools(t *testing.T) {
 	ids, err := s.unit("disk/0").AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: "fast", Count: 1})
 	s.ok(err)
 	s.refused(pools.Remove(s.ctx, "fast"), entity.InUse, `storage pool "fast" in use`)
-	s.ok(pools.Update(s.ctx, "fast", map[string]string{entity.PoolDir: "/mnt/new"}))
+	s.ok(pools.Update(s.ctx, "fast", map[string]string{"storage-dir": "/mnt/new"}))
 	work, err := s.st.Provisioning().StorageWork(s.ctx)
 	s.ok(err)
 	for _, w := range work {
-		if w.ID == ids[0] && w.Pool.Attributes[entity.PoolDir] != "/mnt/fast" {
+		if w.ID == ids[0] && w.Pool.Attributes["storage-dir"] != "/mnt/fast" {
 			t.Errorf("%s comes from %+v", w.ID, w.Pool)
 		}
 	}
 	all, err := pools.All(s.ctx)
 	s.ok(err)
-	if len(all) != 3 || all[0].Name != "dummy" || all[2].Attributes[entity.PoolDir] != "/mnt/new" {
+	if len(all) != 3 || all[0].Name != "dummy" || all[2].Attributes["storage-dir"] != "/mnt/new" {
 		t.Errorf("pools are %+v", all)
 	}
 }
@@ -85,7 +78,7 @@ func TestImportStorage(t *testing.T) {
 	pools := s.st.Pools()
 	id, pool, err := pools.BeginImport(s.ctx, "fast", "fs-old", "cache")
 	s.ok(err)
-	if pool.Attributes[entity.PoolDir] != "/mnt/fast" || entity.StoreOf(id) != "cache" {
+	if pool.Attributes["storage-dir"] != "/mnt/fast" || entity.StoreOf(id) != "cache" {
 		t.Errorf("storage %s from pool %+v", id, pool)
 	}
 	s.ok(pools.Import(s.ctx, id, "fast", entity.Filesystem{ID: "fs-old", Size: 7}))

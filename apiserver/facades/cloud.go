@@ -39,6 +39,8 @@ type Cloud interface {
 	// Import imports a filesystem that belongs to no model, for a storage instance of a pool. It is idempotent, even
 	// for another instance.
 	Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error)
+	// CheckPool returns an Invalid error if a storage pool has attributes that the cloud does not know.
+	CheckPool(pool entity.StoragePool) error
 	// ReleaseFilesystem gives up ownership of a filesystem and keeps its data.
 	ReleaseFilesystem(ctx context.Context, id string) error
 	// ImportID returns the id with which Import can import a filesystem after the model has released it; "" if the

@@ -294,12 +294,33 @@ func storageListPools(
 
 func storageCreatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
 	return outcomes(c, "CreatePool", p.Pools, func(pool params.StoragePool) error {
+		if err := c.checkPool(ctx, pool.Read()); err != nil {
+			return err
+		}
 		return c.Model.Pools().Create(ctx, pool.Read())
 	}), nil
 }
 
+// checkPool rejects a pool with attributes that the model's cloud does not know. State knows which providers the cloud has.
+func (c *Caller) checkPool(ctx context.Context, pool entity.StoragePool) error {
+	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error { return cloud.CheckPool(pool) })
+}
+
 func storageUpdatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
 	return outcomes(c, "UpdatePool", p.Pools, func(pool params.StoragePool) error {
+		all, err := c.Model.Pools().All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, own := range all {
+			if own.Name != pool.Name {
+				continue
+			}
+			own.Attributes = pool.Read().Attributes
+			if err := c.checkPool(ctx, own); err != nil {
+				return err
+			}
+		}
 		return c.Model.Pools().Update(ctx, pool.Name, pool.Read().Attributes)
 	}), nil
 }

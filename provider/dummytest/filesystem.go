@@ -133,5 +133,13 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	return f, entity.Errorf(entity.NotFound, "filesystem %q not found", params.ID)
 }
 
+// CheckPool implements provider.Filesystems.
+func (e *environ) CheckPool(pool entity.StoragePool) error {
+	if pool.Provider == entity.PoolRootFS {
+		return provider.CheckAttributes(pool)
+	}
+	return provider.CheckAttributes(pool, "storage-dir")
+}
+
 // ImportID implements provider.Filesystems.
 func (e *environ) ImportID(id string) string { return id }

@@ -191,6 +191,23 @@ func (e *environ) filesystem(id string) (string, error) {
 	return "", entity.Errorf(entity.Invalid, "%q is not a filesystem of this cloud", id)
 }
 
+// PoolDir is the attribute of a pool that names the directory, on the controller's host, that holds its filesystems.
+const PoolDir = "storage-dir"
+
+// maxPoolDir leaves room for the names of filesystems in a path.
+const maxPoolDir = 100
+
+// CheckPool implements provider.Filesystems.
+func (e *environ) CheckPool(pool entity.StoragePool) error {
+	if pool.Provider != "local" {
+		return provider.CheckAttributes(pool)
+	}
+	if dir, ok := pool.Attributes[PoolDir]; ok && (!filepath.IsAbs(dir) || filepath.Clean(dir) != dir || len(dir) > maxPoolDir) {
+		return entity.Errorf(entity.Invalid, "%s %q is not an absolute path of at most %d bytes", PoolDir, dir, maxPoolDir)
+	}
+	return provider.CheckAttributes(pool, PoolDir)
+}
+
 // CreateFilesystem creates a directory. The size is not enforced, but that much space must be free when
 // it is created.
 func (e *environ) CreateFilesystem(
@@ -200,9 +217,9 @@ func (e *environ) CreateFilesystem(
 	parent := e.cloud.config.Dir
 	switch params.Pool.Provider {
 	case "local":
-		if in := params.Pool.Attributes[entity.PoolDir]; in != "" {
+		if in := params.Pool.Attributes[PoolDir]; in != "" {
 			if _, err := os.Stat(in); err != nil {
-				return f, fmt.Errorf("%s of pool %q: %w", entity.PoolDir, params.Pool.Name, err)
+				return f, fmt.Errorf("%s of pool %q: %w", PoolDir, params.Pool.Name, err)
 			}
 			parent, f.ID = in, filepath.Join(in, e.config.Model, f.ID)
 		}
@@ -396,7 +413,7 @@ func (e *environ) ImportFilesystem(ctx context.Context, params provider.ImportPa
 	}
 	clouds := filepath.Dir(e.cloud.config.Dir)
 	form, in := filepath.Join(clouds, "*", releasedName), filepath.Dir(filepath.Dir(params.ID))
-	if dir := params.Pool.Attributes[entity.PoolDir]; dir != "" {
+	if dir := params.Pool.Attributes[PoolDir]; dir != "" {
 		form = dir
 	}
 	if fits, err := filepath.Match(form, in); err != nil || !fits && in != form || leftBy(params.ID) == "" {

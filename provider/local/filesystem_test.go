@@ -185,7 +185,7 @@ func TestAFilesystemOnTheDiskOfAnInstance(t *testing.T) {
 func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 	d := newDisk(t)
 	dir := t.TempDir()
-	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: dir}}
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{PoolDir: dir}}
 	f, err := d.make("data/0", pool, "")
 	d.ok(err)
 	if want := filepath.Join(dir, d.config.Model, "data-0"); f.ID != want {
@@ -210,15 +210,26 @@ func TestAFilesystemInTheDirectoryOfAPool(t *testing.T) {
 		d.ok(d.DestroyFilesystem(t.Context(), f.ID))
 		d.empty(dir)
 	}
-	pool.Attributes = map[string]string{entity.PoolDir: filepath.Join(dir, "missing")}
+	pool.Attributes = map[string]string{PoolDir: filepath.Join(dir, "missing")}
 	_, err = d.make("data/1", pool, "")
 	d.refused(err, "", `storage-dir of pool "fast": `)
+}
+
+func TestTheDirectoryOfAPoolIsAnAbsolutePath(t *testing.T) {
+	d := newDisk(t)
+	pool := entity.StoragePool{Name: "fast", Provider: "local"}
+	for _, dir := range []string{"", "mnt", "/mnt/../etc", "/mnt/", "/" + strings.Repeat("x", maxPoolDir)} {
+		pool.Attributes = map[string]string{PoolDir: dir}
+		d.refused(d.CheckPool(pool), entity.Invalid, "is not an absolute path of at most 100 bytes")
+	}
+	pool.Attributes = map[string]string{PoolDir: "/" + strings.Repeat("x", maxPoolDir-1)}
+	d.ok(d.CheckPool(pool))
 }
 
 // A filesystem can be created while the model's directory in the pool is removed with its last one.
 func TestConcurrentFilesystemsInTheDirectoryOfAPool(t *testing.T) {
 	d := newDisk(t)
-	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: t.TempDir()}}
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{PoolDir: t.TempDir()}}
 	var all errgroup.Group
 	for n := range 4 {
 		all.Go(func() error {
@@ -249,7 +260,7 @@ func TestStorageOfAControllerThatIsDestroyed(t *testing.T) {
 		d.ok(err)
 		d.write(path, "own")
 		f, err := d.make("data/1", entity.StoragePool{Name: "fast", Provider: "local",
-			Attributes: map[string]string{entity.PoolDir: dir}}, "")
+			Attributes: map[string]string{PoolDir: dir}}, "")
 		d.ok(err)
 		d.write(f.ID, "fast")
 		gone := d.made("data/2")
@@ -426,7 +437,7 @@ func TestAReleasedFilesystemIsImported(t *testing.T) {
 func TestFilesystemsThatAreNotImported(t *testing.T) {
 	d := newDisk(t)
 	dir := t.TempDir()
-	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{entity.PoolDir: dir}}
+	pool := entity.StoragePool{Name: "fast", Provider: "local", Attributes: map[string]string{PoolDir: dir}}
 	f, err := d.make("data/0", pool, "")
 	d.ok(err)
 	d.write(f.ID, "fast")

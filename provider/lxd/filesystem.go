@@ -42,6 +42,9 @@ func inRoot(id string) (instance, dir string, ok bool) {
 	return instance, path.Join(install.Root, "filesystems", name), true
 }
 
+// CheckPool implements provider.Filesystems.
+func (e *environ) CheckPool(pool entity.StoragePool) error { return provider.CheckAttributes(pool) }
+
 // CreateFilesystem creates a storage volume, or a directory in the container.
 func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem,
 	err error) {
@@ -60,9 +63,8 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	default:
 		return f, entity.Errorf(entity.NotSupported, "this cloud has no storage provider %q", params.Pool.Provider)
 	}
-	if len(params.Pool.Attributes) > 0 {
-		return f, entity.Errorf(entity.NotSupported, "storage provider lxd has no attributes; pool %q has some",
-			params.Pool.Name)
+	if err := e.CheckPool(params.Pool); err != nil { // of an older version
+		return f, fmt.Errorf("pool %q: %w", params.Pool.Name, err)
 	}
 	pool, err := c.pool(ctx)
 	if err != nil {

@@ -342,9 +342,9 @@ func TestFilesystems(t *testing.T) {
 		t.Error("there is room for an exabyte")
 	}
 	bad := own
-	bad.Attributes = map[string]string{entity.PoolDir: "/srv"}
+	bad.Attributes = map[string]string{"storage-dir": "/srv"}
 	if _, err := e.CreateFilesystem(ctx, provider.FilesystemParams{Storage: "data/4", Pool: bad}); !errors.Is(err,
-		entity.NotSupported) {
+		entity.Invalid) {
 		t.Errorf("got error %v for an attribute", err)
 	}
 	if _, err := e.AttachFilesystem(ctx, provider.AttachmentParams{Filesystem: kept, Instance: inst.ID,

@@ -69,6 +69,7 @@ var cases = []struct {
 	{"CancelledStartLeavesNothing", "A cancelled start leaves nothing behind and can be repeated.", testCancelledStart},
 	{"Storage", "Creating, attaching, detaching and destroying a filesystem can be repeated, and its attachments can be " +
 		"queried.", testStorage},
+	{"Pools", "Storage pools can have the attributes that the cloud knows, and no others.", testPools},
 	{"Import", "Another model can import a released filesystem with its data, repeatedly; one that is in use, belongs to " +
 		"another model or does not exist is rejected.", testImport},
 	{"Firewall", "From outside, only the ports that the model's rules open can be reached; rules are removed with their " +

@@ -64,6 +64,19 @@ func testStorage(t *testing.T, w *world) {
 	w.stop(t, w.a, inst.ID)
 }
 
+func testPools(t *testing.T, w *world) {
+	for _, name := range []string{w.Profile.Cloud, entity.PoolRootFS} {
+		pool := entity.StoragePool{Name: "x", Provider: name}
+		if err := w.a.CheckPool(pool); err != nil {
+			t.Errorf("a pool of %s without attributes: %v", name, err)
+		}
+		pool.Attributes = map[string]string{"colour": "red"}
+		if err := w.a.CheckPool(pool); !errors.Is(err, entity.Invalid) {
+			t.Errorf("a pool of %s with an unknown attribute: error %v, want Invalid", name, err)
+		}
+	}
+}
+
 func testImport(t *testing.T, w *world) {
 	own := entity.StoragePool{Name: w.Profile.Cloud, Provider: w.Profile.Cloud}
 	create := func(storage string) string {

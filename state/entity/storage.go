@@ -3,9 +3,7 @@ package entity
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -134,36 +132,19 @@ type StoragePool struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// PoolDir is the attribute of a pool that names the directory, on the controller's host, that holds its
-// filesystems.
-const PoolDir = "storage-dir"
-
 // Check returns an error for a pool that users can't have on a cloud: Invalid, or NotFound if the
-// cloud has no such provider.
+// cloud has no such provider. The cloud itself knows the attributes of pools.
 func (p StoragePool) Check(cloud string) error {
 	own := StoragePools(cloud)
-	i := slices.IndexFunc(own, func(o StoragePool) bool { return o.Provider == p.Provider })
 	switch {
 	case !IsValidPool(p.Name):
 		return Errorf(Invalid, "pool name %q not valid", p.Name)
-	case i < 0:
+	case !slices.ContainsFunc(own, func(o StoragePool) bool { return o.Provider == p.Provider }):
 		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider), "The storage providers of cloud %q are %s and %s.", cloud,
 			own[0].Provider, own[1].Provider)
 	}
-	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
-		dir := p.Attributes[key]
-		switch {
-		case key != PoolDir || i > 0:
-			return Errorf(Invalid, "storage provider %q has no attribute %q", p.Provider, key)
-		case !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || len(dir) > maxPoolDir:
-			return Errorf(Invalid, "%s %q is not an absolute path of at most %d bytes", PoolDir, dir, maxPoolDir)
-		}
-	}
 	return nil
 }
-
-// maxPoolDir leaves room for the names of filesystems in a path.
-const maxPoolDir = 100
 
 // PoolRootFS is the pool and provider of directories on a machine's own disk, which are lost with the
 // machine.

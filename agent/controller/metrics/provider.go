@@ -33,7 +33,7 @@ func call[R any](m *Metrics, ctx context.Context, operation string, do func() (R
 	return result, err
 }
 
-// A timed is a cloud whose calls are noted. ImportID, which asks no cloud, is not.
+// A timed is a cloud whose calls are noted. CheckPool and ImportID, which ask no cloud, are not.
 type timed struct {
 	provider.Environ
 	m *Metrics
