@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"juju/agent/controller/clouds"
 	"juju/apiserver/facades"
 	"juju/provider"
 	"juju/provider/dummytest"
@@ -81,7 +82,7 @@ func (w *world) takes(environ provider.Environ, ids ...string) {
 	w.ok(err)
 	for _, a := range all {
 		if slices.Contains(ids, a.Storage) {
-			w.ok(environ.DetachFilesystem(w.Context(), attachmentOf(a)))
+			w.ok(clouds.Facade(environ).Detach(w.Context(), a))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/agent/controller/clouds"
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/provider"
@@ -17,48 +18,12 @@ import (
 	"juju/state/statetest"
 )
 
-// dummyCloud is a model on the dummy cloud, as a Cloud.
-type dummyCloud struct{ provider.Environ }
-
-func (c dummyCloud) Precheck(
-	ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement,
-) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
-		Placement: at.Directive, Container: at.Container})
-}
-
-func (c dummyCloud) InstancesOf(ctx context.Context) (all []facades.CloudInstance, err error) {
-	instances, err := c.Instances(ctx)
-	for _, in := range instances {
-		all = append(all, facades.CloudInstance{ID: in.ID, Machine: in.MachineID})
-	}
-	return all, err
-}
-
-func (c dummyCloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
-	return c.IsFilesystemAttached(ctx, attachmentOf(a))
-}
-
-func (c dummyCloud) Detach(ctx context.Context, a entity.Attached) error {
-	return c.DetachFilesystem(ctx, attachmentOf(a))
-}
-
-func (c dummyCloud) Import(
-	ctx context.Context, filesystem, storage string, pool entity.StoragePool,
-) (entity.Filesystem, error) {
-	return c.ImportFilesystem(ctx, provider.ImportParams{ID: filesystem, Storage: storage, Pool: pool})
-}
-
-func attachmentOf(a entity.Attached) provider.AttachmentParams {
-	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
-}
-
 // onCloud makes a server ask a cloud.
 func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	return func(c *Config) {
 		c.Cloud = func(ctx context.Context, model string) (facades.Cloud, error) {
 			environ, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: model})
-			return dummyCloud{environ}, err
+			return clouds.Facade(environ), err
 		}
 	}
 }

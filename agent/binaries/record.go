@@ -241,7 +241,7 @@ func OwnDir() (string, error) {
 		self, err = filepath.EvalSymlinks(self)
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("cannot find the agent binaries: %w", err)
 	}
 	return filepath.Dir(self), nil
 }

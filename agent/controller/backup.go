@@ -87,12 +87,9 @@ func (w *progressWriter) Write(p []byte) (n int, err error) {
 func (b backups) restorable(ctx context.Context) ([]byte, error) {
 	conf := b.conf
 	conf.MongoURL = ""
-	if conf.LXD != nil {
-		config, err := b.lxd(ctx, "")
-		if err != nil {
-			return nil, err
-		}
-		conf.LXD = &config
+	var err error
+	if conf.Access, err = b.access(ctx, ""); err != nil {
+		return nil, err
 	}
 	if conf.Machine == "" {
 		return conf.marshal()

@@ -26,7 +26,7 @@ const archiveName = "agents.tar.gz"
 func (c *running) packBinaries() error {
 	if own := binaries.Own(); own != "" && c.archive(own) != "" {
 		c.binaries = &facades.Binaries{Path: c.archive(own), SHA256: own}
-	} else if c.conf.machines().OwnHost {
+	} else if c.conf.kind().Machines().OwnHost {
 		path := filepath.Join(c.own, archiveName)
 		sum, err := writeOwnArchive(path)
 		if err != nil {
@@ -97,7 +97,7 @@ func (c *running) sweepStored(ctx context.Context, wanted []string) error {
 }
 
 // hasTools reports whether the controller's machines download agent binaries. Others share its host.
-func (c *running) hasTools() bool { return c.conf.machines().OwnHost && c.binaries != nil }
+func (c *running) hasTools() bool { return c.conf.kind().Machines().OwnHost && c.binaries != nil }
 
 // tools returns the location of the agent binaries for a model's new machines. They get the version that the
 // model's agents run, so that an upgrade of the controller does not affect models that are not upgraded yet.
@@ -152,7 +152,7 @@ func exists(path string) bool {
 // reads this binary from /proc/self/exe, because another build may have replaced the file since it was
 // started.
 func writeOwnArchive(path string) (string, error) {
-	dir, err := programDir()
+	dir, err := binaries.OwnDir()
 	if err != nil {
 		return "", err
 	}

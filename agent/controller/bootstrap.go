@@ -13,10 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"juju/agent/controller/clouds"
 	"juju/apiserver"
-	"juju/provider"
 	"juju/provider/local"
-	"juju/provider/lxd"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/controller"
@@ -54,8 +53,8 @@ type BootstrapParams struct {
 	LogFormat entity.LogFormat `json:"log-format,omitempty"`
 	// Tracing says where controllers and agents send traces.
 	Tracing entity.Tracing `json:"tracing,omitzero"`
-	// LXD configures the controller's access to the cloud lxd.
-	LXD *lxd.Config `json:"lxd,omitempty"`
+	// Access is how the controller reaches its cloud.
+	clouds.Access
 }
 
 // Bootstrapped is what a client must know to reach a new controller.
@@ -99,8 +98,10 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "cannot bootstrap: %s holds a controller", dir),
 			"End it first: juju destroy-environment %s", p.Name)
 	}
-	if err := checkCloud(p, o); err != nil {
-		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	if o.Open == nil {
+		if err := clouds.Of(p.Cloud).Check(clouds.Params{Access: p.Access, Controller: p.Controller, Hosts: p.Hosts}); err != nil {
+			return nil, fmt.Errorf("cannot bootstrap: %w", err)
+		}
 	}
 	conf, err := newConfig(p)
 	if err != nil {
@@ -123,37 +124,11 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	return result, conf.write(own)
 }
 
-// The clouds.
-const (
-	localCloud = "local"
-	lxdCloud   = "lxd"
-)
-
-// machinesOf says what the instances of each cloud are.
-var machinesOf = map[string]provider.Machines{localCloud: local.Machines, lxdCloud: lxd.Machines}
-
-func (c config) machines() provider.Machines { return machinesOf[c.Cloud] }
-
-// checkCloud returns an error if a controller of the cloud can't run on this host.
-func checkCloud(p BootstrapParams, o Options) error {
-	switch {
-	case p.Cloud == localCloud:
-		return local.CheckLoopback()
-	case o.Open != nil:
-		return nil
-	case p.Cloud != lxdCloud:
-		return entity.Errorf(entity.NotSupported, "cloud %q is not known", p.Cloud)
-	case p.LXD == nil || p.Controller == "" || len(p.Hosts) == 0:
-		return entity.Errorf(entity.Invalid, "cloud %q needs the controller's UUID and addresses, and LXD's", p.Cloud)
-	}
-	return nil
-}
-
 // apiPort is the API's port on a machine that runs only the controller. It is Juju's standard port.
 const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
-	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), LXD: p.LXD,
+	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), Access: p.Access,
 		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat, Tracing: p.Tracing}
 	if c.Controller == "" {
 		c.Controller = uuid.NewString()

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"juju/agent/controller/clouds"
 	"juju/agent/host/atomicfile"
 	"juju/apiserver"
-	"juju/provider/lxd"
 	"juju/state/entity"
 )
 
@@ -48,9 +48,11 @@ type config struct {
 	Tracing entity.Tracing `json:"tracing,omitzero"`
 	// Restored means that the controller was restored from a backup.
 	Restored bool `json:"restored,omitempty"`
-	// LXD is how the cloud lxd is reached; nil on another cloud.
-	LXD *lxd.Config `json:"lxd,omitempty"`
+	clouds.Access
 }
+
+// kind returns the controller's cloud.
+func (c config) kind() clouds.Kind { return clouds.Of(c.Cloud) }
 
 // machine returns the id of the controller's machine in its own model.
 func (c config) machine() string { return cmp.Or(c.Machine, "0") }
@@ -106,14 +108,11 @@ func (c config) settings() map[string]any {
 	return shown
 }
 
-// cloudSpec returns how to use the cloud. The local cloud needs no credential, and neither does LXD's socket.
+// cloudSpec returns how to use the cloud.
 func (c config) cloudSpec() entity.CloudSpec {
-	spec := entity.CloudSpec{Type: c.Cloud, Name: cmp.Or(c.CloudName, c.Cloud), Region: cmp.Or(c.Region, entity.CloudRegion),
-		IsControllerCloud: true, Credential: credentialOf(c.LXD)}
-	if c.LXD != nil {
-		spec.Endpoint = cmp.Or(c.LXD.HostSocket, c.LXD.Endpoint)
-	}
-	return spec
+	one := c.kind().Credential(c.Access)
+	return entity.CloudSpec{Type: c.Cloud, Name: cmp.Or(c.CloudName, c.Cloud), Region: cmp.Or(c.Region, entity.CloudRegion),
+		IsControllerCloud: true, Credential: &one, Endpoint: c.kind().Endpoint(c.Access)}
 }
 
 // complete chooses where a controller that bootstrap did not start listens, and makes its certificate. host is the
@@ -123,7 +122,7 @@ func (c *config) complete(host string) error {
 		return nil
 	}
 	hosts := []string{host}
-	if !c.machines().ShareHost {
+	if !c.kind().Machines().ShareHost {
 		var err error
 		if hosts, err = ownHosts(); err != nil {
 			return err

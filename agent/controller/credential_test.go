@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/agent/controller/clouds"
 	"juju/apiserver"
 	"juju/apiserver/client"
 	"juju/provider"
@@ -29,28 +30,28 @@ func TestARunningControllerUsesANewCredential(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
 	fake := newFakeLXD(s, 1)
-	server, trusted := fake.server, fake.pairs[1]
+	trusted := fake.pairs[1]
 
-	c := &running{ctrl: s.c.ctrl, conf: config{Controller: s.c.conf.Controller, Cloud: lxdCloud, LXD: fake.config(0)}}
-	clouds := &lxds{running: c, opened: map[string]*lxd.Cloud{}}
-	cloud, err := clouds.get(t.Context(), "")
+	c := &running{ctrl: s.c.ctrl, conf: config{Controller: s.c.conf.Controller, Cloud: "lxd", Access: fake.access(0)}}
+	s.ok(c.openCloud(t.Context()))
+	environ, err := c.openModel(s.ctx, c.cloud.Open, s.model)
 	s.ok(err)
-	if err := cloud.Ping(s.ctx); !errors.Is(err, entity.Unauthorized) {
+	if _, err := environ.Instances(s.ctx); !errors.Is(err, entity.Unauthorized) {
 		t.Fatalf("the first credential: %v", err)
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	done := make(chan error, 1)
-	go func() { done <- clouds.follow(ctx) }()
+	go func() { done <- c.cloud.Follow(ctx) }()
 	defer func() {
 		stop()
 		<-done
 	}()
-	next := *credentialOf(&lxd.Config{ClientCert: trusted.Cert, ClientKey: trusted.Key, ServerCert: server.Cert})
+	next := fake.credential(1)
 	s.ok(c.checkCredential(s.ctx, next, true))
-	if err := c.checkCredential(s.ctx, *credentialOf(c.conf.LXD), true); !errors.Is(err, entity.Unauthorized) {
+	if err := c.checkCredential(s.ctx, fake.credential(0), true); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("one that is not trusted: %v", err)
 	}
-	s.ok(c.checkCredential(s.ctx, *credentialOf(c.conf.LXD), false))
+	s.ok(c.checkCredential(s.ctx, fake.credential(0), false))
 	for _, key := range []string{lxd.ServerCert, lxd.ClientKey} {
 		bad := entity.CloudCredential{AuthType: entity.AuthCertificate, Attributes: map[string]string{key: "x"}}
 		if err := c.checkCredential(s.ctx, bad, false); !errors.Is(err, entity.Invalid) {
@@ -58,9 +59,9 @@ func TestARunningControllerUsesANewCredential(t *testing.T) {
 		}
 	}
 	s.ok(s.c.ctrl.SetCloudCredential(s.ctx, "", next))
-	s.eventually("LXD to trust the controller", func() bool { return cloud.Ping(s.ctx) == nil })
-	if how, err := c.lxd(ctx, ""); err != nil || how.ClientKey != trusted.Key {
-		t.Errorf("a controller that starts uses %v, %v", how.ClientCert, err)
+	s.eventually("LXD to trust the controller", func() bool { _, err := environ.Instances(s.ctx); return err == nil })
+	if how, err := c.access(ctx, ""); err != nil || how.LXD.ClientKey != trusted.Key {
+		t.Errorf("a controller that starts uses %v, %v", how.LXD.ClientCert, err)
 	}
 	text, err := backups{c}.restorable(ctx)
 	s.ok(err)
@@ -125,9 +126,15 @@ func (f *fakeLXD) trust(s *system, client int) {
 	f.trusted.Store(&pair.Certificate[0])
 }
 
-// config returns how a controller reaches it as the client with this index.
-func (f *fakeLXD) config(client int) *lxd.Config {
-	return &lxd.Config{Endpoint: f.url, ClientCert: f.pairs[client].Cert, ClientKey: f.pairs[client].Key, ServerCert: f.server.Cert}
+// access returns how a controller reaches it as the client with this index.
+func (f *fakeLXD) access(client int) clouds.Access {
+	return clouds.Access{LXD: &lxd.Config{Endpoint: f.url, ClientCert: f.pairs[client].Cert, ClientKey: f.pairs[client].Key,
+		ServerCert: f.server.Cert}}
+}
+
+// credential returns the credential of that client.
+func (f *fakeLXD) credential(client int) entity.CloudCredential {
+	return f.access(client).LXD.Credential()
 }
 
 // Of several controllers, each uses the credential that one of them was given: at once, when it reaches the store again, and
@@ -141,18 +148,19 @@ func TestEachControllerUsesANewCredential(t *testing.T) {
 	// runs has a controller use the cloud as it does when it starts, and returns whether LXD trusts it.
 	nodes := append(s.nodes.up(), s.c)
 	runs := func(n *running) (trusted func() bool) {
-		c := &running{ctrl: n.ctrl, options: n.options, conf: config{Controller: n.conf.Controller, Cloud: lxdCloud, LXD: fake.config(0)}}
+		c := &running{ctrl: n.ctrl, options: n.options, conf: config{Controller: n.conf.Controller, Cloud: "lxd", Access: fake.access(0)}}
 		c.options.Open = nil
-		open, _, err := c.cloud(t.Context())
-		s.ok(err)
+		s.ok(c.openCloud(t.Context()))
 		ctx, stop := context.WithCancel(s.ctx)
 		done := make(chan error, 1)
-		go func() { done <- worker.Run(ctx, 10*time.Millisecond, map[string]worker.Func{"credential": c.follow}) }()
+		go func() {
+			done <- worker.Run(ctx, 10*time.Millisecond, map[string]worker.Func{"credential": c.cloud.Follow})
+		}()
 		t.Cleanup(func() {
 			stop()
 			<-done
 		})
-		environ, err := open(s.ctx, provider.Config{Controller: n.conf.Controller, Model: s.model})
+		environ, err := c.cloud.Open(s.ctx, provider.Config{Controller: n.conf.Controller, Model: s.model})
 		s.ok(err)
 		return func() bool {
 			_, err := environ.Instances(s.ctx)
@@ -179,7 +187,7 @@ func TestEachControllerUsesANewCredential(t *testing.T) {
 	}
 	give := func(client int) {
 		fake.trust(s, client)
-		s.ok(nodes[0].ctrl.SetCloudCredential(s.ctx, "", *credentialOf(fake.config(client))))
+		s.ok(nodes[0].ctrl.SetCloudCredential(s.ctx, "", fake.credential(client)))
 	}
 	give(1)
 	s.eventually("each controller to use the second credential", each)
@@ -203,9 +211,9 @@ func TestWorkersUseTheCredentialOfTheirModel(t *testing.T) {
 	s := newSystem(t, Options{})
 	fake := newFakeLXD(s, 1)
 	c := &running{ctrl: s.c.ctrl, server: s.c.server, conf: s.c.conf}
-	c.conf.Cloud, c.conf.LXD = lxdCloud, fake.config(0)
-	open, _, err := c.cloud(t.Context())
-	s.ok(err)
+	c.conf.Cloud, c.conf.Access = "lxd", fake.access(0)
+	s.ok(c.openCloud(t.Context()))
+	open := c.cloud.Open
 	trusted := func(model string) bool {
 		t.Helper()
 		environ, err := c.openModel(s.ctx, open, model)
@@ -213,8 +221,8 @@ func TestWorkersUseTheCredentialOfTheirModel(t *testing.T) {
 		_, err = environ.Instances(s.ctx)
 		return err == nil
 	}
-	s.ok(c.ctrl.AddCloudCredential(s.ctx, "ops", *credentialOf(fake.config(1))))
-	s.ok(c.ctrl.AddCloudCredential(s.ctx, "dev", *credentialOf(fake.config(2))))
+	s.ok(c.ctrl.AddCloudCredential(s.ctx, "ops", fake.credential(1)))
+	s.ok(c.ctrl.AddCloudCredential(s.ctx, "dev", fake.credential(2)))
 	st, err := c.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: "other", Owner: "admin", Credential: "ops"})
 	s.ok(err)
 	if trusted(s.model) || !trusted(st.UUID()) {
@@ -233,7 +241,7 @@ func TestWorkersUseTheCredentialOfTheirModel(t *testing.T) {
 	})
 	ends := make(chan error, 2)
 	go func() { ends <- work(ctx) }()
-	go func() { ends <- c.follow(ctx) }()
+	go func() { ends <- c.cloud.Follow(ctx) }()
 	defer func() {
 		stop()
 		<-ends
@@ -248,6 +256,6 @@ func TestWorkersUseTheCredentialOfTheirModel(t *testing.T) {
 		t.Error("the work goes on with the former credential")
 	}
 	fake.trust(s, 0)
-	s.ok(c.ctrl.SetCloudCredential(s.ctx, "dev", *credentialOf(fake.config(0))))
+	s.ok(c.ctrl.SetCloudCredential(s.ctx, "dev", fake.credential(0)))
 	s.eventually("the new credential to be used", func() bool { return trusted(st.UUID()) })
 }

@@ -28,9 +28,12 @@ func (c *running) reading(ctx context.Context) (metrics.Reading, error) {
 		epoch, _ := c.lead.get()
 		r.Leads = epoch != 0
 	}
-	if c.pools != nil {
+	if c.cloud.Room != nil {
 		ctx, cancel := context.WithTimeout(ctx, poolsTime)
-		r.Storage = c.pools(ctx)
+		r.Storage = map[string]metrics.Disk{}
+		for pool, room := range c.cloud.Room(ctx) {
+			r.Storage[pool] = metrics.Disk(room)
+		}
 		cancel()
 	}
 	models, err := c.ctrl.Models(ctx)

@@ -262,7 +262,7 @@ func (c *running) connected(st *state.State, work func(context.Context, *client.
 // hookLock returns the lock file that serializes the hooks of all machines, if the machines share an
 // operating system; "" if each has its own.
 func (c *running) hookLock() string {
-	if c.conf.machines().ShareHost {
+	if c.conf.kind().Machines().ShareHost {
 		return filepath.Join(c.dir, "hooks.lock")
 	}
 	return ""
@@ -270,7 +270,7 @@ func (c *running) hookLock() string {
 
 // logDir returns the directory on a machine with links to the logs of its agents, or "" if machines have none.
 func (c *running) logDir() string {
-	if c.conf.machines().ShareHost {
+	if c.conf.kind().Machines().ShareHost {
 		return ""
 	}
 	return install.LogDir
@@ -278,7 +278,7 @@ func (c *running) logDir() string {
 
 // sshUser returns the user that people log in to a machine as, or "" if Juju manages none.
 func (c *running) sshUser(m entity.MachineInfo) string {
-	if c.conf.machines().OwnHost && !m.IsManual() {
+	if c.conf.kind().Machines().OwnHost && !m.IsManual() {
 		return install.User
 	}
 	return ""
@@ -308,7 +308,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
 			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
-			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, Tracing: c.conf.Tracing, OwnHost: c.conf.machines().OwnHost,
+			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, Tracing: c.conf.Tracing, OwnHost: c.conf.kind().Machines().OwnHost,
 		}.Marshal()
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"juju/agent/backup"
+	"juju/agent/controller/clouds"
 	"juju/agent/host/atomicfile"
 	"juju/agent/host/process"
 	"juju/agent/storeconf"
 	"juju/apiserver"
 	"juju/provider/local"
-	"juju/provider/lxd"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -35,8 +35,8 @@ type RestoreParams struct {
 	MongoURL string `json:"mongo-url,omitempty"`
 	// Hosts are the addresses of the controller's own machine, best first; required on a cloud other than local.
 	Hosts []string `json:"hosts,omitempty"`
-	// LXD configures the controller's access to the cloud lxd; required there.
-	LXD *lxd.Config `json:"lxd,omitempty"`
+	// Access is how the controller reaches its cloud, if that needs any access.
+	clouds.Access
 }
 
 // Restore creates the controller of a backup in the cloud's directory dir, without starting it. It fails if the
@@ -52,8 +52,10 @@ func Restore(ctx context.Context, dir string, r io.Reader, p RestoreParams, o Op
 		return fail(err)
 	}
 	m := contents.Manifest()
-	if err := checkCloud(BootstrapParams{Cloud: m.Cloud, Controller: m.Controller, LXD: p.LXD, Hosts: p.Hosts}, o); err != nil {
-		return fail(err)
+	if o.Open == nil {
+		if err := clouds.Of(m.Cloud).Check(clouds.Params{Access: p.Access, Controller: m.Controller, Hosts: p.Hosts}); err != nil {
+			return fail(err)
+		}
 	}
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return fail(err)
@@ -177,8 +179,8 @@ func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
 	if err := json.Unmarshal(s.contents.Text, &s.conf); err != nil {
 		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: %s: %w", backup.ConfigName, err)
 	}
-	if s.LXD != nil {
-		s.conf.LXD = s.LXD
+	if s.Access != (clouds.Access{}) {
+		s.conf.Access = s.Access
 	}
 	store, err := makeStore(ctx, s.own, s.conf.Controller, s.MongoURL, s.options, ending("restore the controller", "restore the backup", s.dir))
 	if err != nil {
@@ -246,7 +248,7 @@ func (s *restorer) open(ctx context.Context, store *mongo.Store) (*Bootstrapped,
 	if one, err := ctrl.CloudCredential(ctx, ""); err != nil {
 		return nil, err
 	} else if one != nil {
-		if err := ctrl.SetCloudCredential(ctx, "", *credentialOf(s.conf.LXD)); err != nil {
+		if err := ctrl.SetCloudCredential(ctx, "", s.conf.kind().Credential(s.conf.Access)); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"testing"
 
+	"juju/agent/controller/clouds"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 )
@@ -15,7 +16,7 @@ func TestResumerRunsWhereTransactionsAreLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, runs := (&running{store: store}).singularWorkers(nil, nil)["resumer"]
+		_, runs := (&running{store: store, cloud: &clouds.Cloud{}}).singularWorkers(nil)["resumer"]
 		if err := store.Close(); err != nil || runs != want {
 			t.Errorf("standalone %v: it runs: %v, %v", standalone, runs, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/binaries"
+	"juju/agent/controller/clouds"
 	"juju/agent/controller/metrics"
 	"juju/agent/controller/rehearsal"
 	"juju/agent/host/process"
@@ -23,8 +24,6 @@ import (
 	"juju/apiserver/logs"
 	"juju/provider"
 	"juju/provider/local"
-	"juju/provider/lxd"
-	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -136,10 +135,9 @@ type running struct {
 	members *membership // as lead
 	logs    *logs.Store
 	server  *apiserver.Server
-	follow  worker.Func // keeps the cloud's credentials up to date; nil if it needs none
+	cloud   *clouds.Cloud
 	metrics *metrics.Metrics
-	traces  *export.Provider                              // nil if there are none
-	pools   func(context.Context) map[string]metrics.Disk // the room of the cloud's storage pools; nil if it has none
+	traces  *export.Provider // nil if there are none
 
 	backingUp sync.Mutex // held while a backup is being made
 }
@@ -192,12 +190,13 @@ func (c *running) run(ctx context.Context) (err error) {
 				"Find out who has taken it: ss -ltnp 'sport = :%s'\n"+
 				"When that has ended, run the command again.", port(c.conf.Address))
 	}
-	open, cloudWorker, err := c.cloud(ctx)
+	err = c.openCloud(ctx)
 	if err == nil {
-		open = c.metrics.Open(open)
 		err = c.packBinaries()
 	}
+	var open provider.Open
 	if err == nil {
+		open = c.metrics.Open(c.cloud.Open)
 		err = c.newServer(ctx, open)
 	}
 	if err != nil {
@@ -216,10 +215,10 @@ func (c *running) run(ctx context.Context) (err error) {
 		"models":   c.models(open),
 		"machiner": c.machiner,
 	}
-	if c.follow != nil {
-		workers["credential"] = c.follow
+	if c.cloud.Follow != nil {
+		workers["credential"] = c.cloud.Follow
 	}
-	singular := c.singularWorkers(open, cloudWorker)
+	singular := c.singularWorkers(open)
 	workers["singular"] = c.singly(nil, func(ctx context.Context) error { return worker.Run(ctx, retryDelay, singular) })
 	if c.lead != nil {
 		defer c.share(workers)(ctx)
@@ -240,8 +239,8 @@ func (c *running) export(ctx context.Context) (*export.Provider, error) {
 	return export.New(ctx, c.conf.Tracing, export.Source{Service: "jujud", Instance: c.conf.Controller + "/" + c.conf.machine(), Version: agent.Version})
 }
 
-// singularWorkers returns the workers for the controller itself of which one controller runs each. cloudWorker may be nil.
-func (c *running) singularWorkers(open provider.Open, cloudWorker worker.Func) map[string]worker.Func {
+// singularWorkers returns the workers for the controller itself of which one controller runs each.
+func (c *running) singularWorkers(open provider.Open) map[string]worker.Func {
 	workers := map[string]worker.Func{
 		"models on their way out": c.resumeModels(open),
 		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
@@ -249,8 +248,8 @@ func (c *running) singularWorkers(open provider.Open, cloudWorker worker.Func) m
 	if c.store.LeavesTransactions() {
 		workers["resumer"] = resumer.New(resumer.Config{API: c.ctrl})
 	}
-	if cloudWorker != nil {
-		workers["cloud"] = cloudWorker
+	if c.cloud.Worker != nil {
+		workers["cloud"] = c.cloud.Worker
 	}
 	if c.lead != nil {
 		workers["controllers"] = c.dropNodes()
@@ -306,7 +305,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 			API: func() ([]string, string) { return c.apiAddresses(), c.conf.CA.Cert },
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
 				environ, err := c.openModel(ctx, open, model)
-				return cloud{environ}, err
+				return clouds.Facade(environ), err
 			},
 		},
 	})
@@ -331,82 +330,11 @@ func (c *running) apiAddresses() []string {
 	return c.members.Addresses()
 }
 
-// A cloud adapts a model's cloud to facades.Cloud.
-type cloud struct{ provider.Environ }
-
-// Precheck implements facades.Cloud.
-func (c cloud) Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement) error {
-	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Spaces: spaces,
-		Placement: at.Directive, Container: at.Container})
-}
-
-// InstancesOf implements facades.Cloud.
-func (c cloud) InstancesOf(ctx context.Context) ([]facades.CloudInstance, error) {
-	all, err := c.Instances(ctx)
-	instances := make([]facades.CloudInstance, len(all))
-	for i, in := range all {
-		instances[i] = facades.CloudInstance{ID: in.ID, Machine: in.MachineID}
+// openCloud opens the cloud of the controller.
+func (c *running) openCloud(ctx context.Context) (err error) {
+	if c.cloud = (&clouds.Cloud{Open: c.options.Open}); c.cloud.Open == nil {
+		c.cloud, err = c.conf.kind().Open(ctx, clouds.Controller{UUID: c.conf.Controller, Dir: c.dir, Access: c.access,
+			WatchCredentials: c.ctrl.WatchCloudCredentials})
 	}
-	return instances, err
-}
-
-// IsAttached implements facades.Cloud.
-func (c cloud) IsAttached(ctx context.Context, a entity.Attached) (bool, error) {
-	return c.IsFilesystemAttached(ctx, attachmentOf(a))
-}
-
-// Detach implements facades.Cloud.
-func (c cloud) Detach(ctx context.Context, a entity.Attached) error {
-	return c.DetachFilesystem(ctx, attachmentOf(a))
-}
-
-// Import implements facades.Cloud.
-func (c cloud) Import(
-	ctx context.Context, filesystem, storage string, pool entity.StoragePool,
-) (entity.Filesystem, error) {
-	return c.ImportFilesystem(ctx, provider.ImportParams{ID: filesystem, Storage: storage, Pool: pool})
-}
-
-func attachmentOf(a entity.Attached) provider.AttachmentParams {
-	return provider.AttachmentParams{Filesystem: a.Filesystem, Instance: a.Instance, Mount: a.Mount}
-}
-
-// cloud returns a function that opens a model's cloud, and a worker that the cloud needs, or nil.
-func (c *running) cloud(ctx context.Context) (provider.Open, worker.Func, error) {
-	if c.options.Open != nil {
-		return c.options.Open, nil, nil
-	}
-	switch c.conf.Cloud {
-	case localCloud:
-		dir, err := programDir()
-		if err != nil {
-			return nil, nil, err
-		}
-		cloud, err := local.New(local.Config{Dir: c.dir, Controller: c.conf.Controller,
-			MachineAgent: filepath.Join(dir, "machine-agent"), Jujud: filepath.Join(dir, "jujud")})
-		if err != nil {
-			return nil, nil, err
-		}
-		return cloud.Open, cloud.Supervise, nil
-	case lxdCloud:
-		if c.conf.LXD == nil {
-			return nil, nil, entity.Errorf(entity.Invalid, "cannot use LXD: the controller's configuration does not name it")
-		}
-		clouds := &lxds{running: c, opened: map[string]*lxd.Cloud{}}
-		if _, err := clouds.get(ctx, ""); err != nil {
-			return nil, nil, err
-		}
-		c.follow, c.pools = clouds.follow, clouds.pools
-		return clouds.Open, nil, nil
-	}
-	return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
-}
-
-// programDir returns the directory of this binary and the agent binaries.
-func programDir() (string, error) {
-	dir, err := binaries.OwnDir()
-	if err != nil {
-		return "", fmt.Errorf("cannot find the agent binaries: %w", err)
-	}
-	return dir, nil
+	return err
 }

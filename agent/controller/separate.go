@@ -10,7 +10,6 @@ import (
 
 	"juju/agent"
 	"juju/agent/host/process"
-	"juju/provider/local"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -58,9 +57,9 @@ func (s *restorer) separate(ctx context.Context, ctrl *controller.Controller, ow
 		if m.ID() != home.ID() {
 			others = append(others, m.ID())
 		}
-		if s.conf.machines().ShareHost && m.IsManager() && m.InstanceID() != "" {
-			node := agent.Dir(local.MachineDir(s.dir, s.conf.Model, m.InstanceID()), entity.MachineTag(m.ID()))
-			if err := process.End(ctx, node, fenced, fenceGrace); err != nil {
+		dir := s.conf.kind().MachineDir(s.dir, s.conf.Model, m.InstanceID())
+		if dir != "" && m.IsManager() && m.InstanceID() != "" {
+			if err := process.End(ctx, agent.Dir(dir, entity.MachineTag(m.ID())), fenced, fenceGrace); err != nil {
 				return err
 			}
 		}

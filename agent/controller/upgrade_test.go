@@ -154,7 +154,7 @@ func TestNewMachinesHaveTheBinariesOfTheirModel(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, Options{})
 	c := &running{conf: s.c.conf, ctrl: s.c.ctrl, upgrades: binaries.New(t.TempDir(), binaries.Options{})}
-	c.conf.Cloud = lxdCloud // whose machines download agent binaries
+	c.conf.Cloud = "lxd" // whose machines download agent binaries
 	has := func(want entity.Binaries) {
 		t.Helper()
 		tools, err := c.tools(s.st)(t.Context())
