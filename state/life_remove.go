@@ -13,22 +13,10 @@ import (
 )
 
 // addRefs increments the counts of everything that a new referrer refers to.
-func (o *ops) addRefs(r referrer) {
-	for _, ref := range lifecycle.RefsFrom(r.kind()) {
-		if !ref.IsCounted() {
-			continue
-		}
-		for _, name := range r.targets(ref) {
-			o.Inc(lifecycle.Key(ref.To, name), ref.Name, 1)
-		}
-	}
-}
+func (o *ops) addRefs(r referrer) { o.AddRefs(r.kind(), r.targets) }
 
 // addCounts adds the counts of a new entity, and increments those of what it refers to.
-func (o *ops) addCounts(e living) {
-	o.NewCounts(keyOf(e), e.kind())
-	o.addRefs(e)
-}
+func (o *ops) addCounts(e living) { o.AddCounts(e.kind(), e.name(), e.targets) }
 
 // removeOps removes an entity with everything that it owns, and any Dying entity to which it was the last reference.
 func (o *ops) removeOps(ctx context.Context, e living, t turn) error {

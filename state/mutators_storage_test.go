@@ -5,6 +5,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/internal/storage"
 )
 
 // disk is a charm that needs storage, and can have more.
@@ -51,11 +52,11 @@ var fast = entity.StoragePool{Name: "fast", Provider: "dummy",
 
 func withPool(s *scene) { s.ok(s.st.Pools().Create(s.ctx, fast)) }
 
-func thePools(s *scene) state.Pools { return s.st.Pools() }
+func thePools(s *scene) storage.Pools { return s.st.Pools() }
 
 // An imported is a storage instance that is about to be added.
 type imported struct {
-	state.Pools
+	storage.Pools
 	id string
 }
 
@@ -128,12 +129,12 @@ var storageMutators = []mutator{
 		_, err := u.AddStorage(s.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
 		return err
 	}),
-	on("Pools.Create", "", thePools, func(s *scene, p state.Pools) error { return p.Create(s.ctx, fast) }),
-	on("Pools.Update", "", thePools, func(s *scene, p state.Pools) error {
+	on("Pools.Create", "", thePools, func(s *scene, p storage.Pools) error { return p.Create(s.ctx, fast) }),
+	on("Pools.Update", "", thePools, func(s *scene, p storage.Pools) error {
 		return p.Update(s.ctx, fast.Name, map[string]string{"storage-dir": "/mnt/other"})
 	}, withPool),
-	on("Pools.Remove", "", thePools, func(s *scene, p state.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
-	on("Pools.BeginImport", "", thePools, func(s *scene, p state.Pools) error {
+	on("Pools.Remove", "", thePools, func(s *scene, p storage.Pools) error { return p.Remove(s.ctx, fast.Name) }, withPool),
+	on("Pools.BeginImport", "", thePools, func(s *scene, p storage.Pools) error {
 		_, _, err := p.BeginImport(s.ctx, fast.Name, "fs-new", "data")
 		return err
 	}, withPool),

@@ -16,6 +16,7 @@ import (
 	ofBlocks "juju/state/internal/blocks"
 	"juju/state/internal/networks"
 	"juju/state/internal/resources"
+	"juju/state/internal/storage"
 	"juju/state/internal/tasks"
 )
 
@@ -154,7 +155,7 @@ func TestEveryMutatorIsListed(t *testing.T) {
 // methods lead to.
 func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
-	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath(),
+	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[storage.Pools]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath(),
 		reflect.TypeFor[annotations.Annotations]().PkgPath(), reflect.TypeFor[ofBlocks.Blocks]().PkgPath(),
 		reflect.TypeFor[networks.Networks]().PkgPath(), reflect.TypeFor[state.Watches]().PkgPath()}
 	for _, t := range roots {

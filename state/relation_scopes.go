@@ -12,6 +12,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/storage"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
@@ -147,7 +148,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 // subordinateNumbers are the numbers allocated for a new subordinate, -1 for none, and for its storage.
 type subordinateNumbers struct {
 	unit    int
-	storage storageNumbers
+	storage storage.Numbers
 }
 
 // subordinateOps adds a principal's subordinate in a container scope, unless it exists.
@@ -204,13 +205,15 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if len(svc.doc.Stores) == 0 {
 		return nil
 	}
-	meta, err := ru.st.storesOf(ctx, o, service)
+	meta, err := storage.StoresOf(ctx, ru.st.db, o.Ops, service)
 	if err != nil {
 		return err
 	}
-	number.storage.used = 0
-	return storageGrant{st: ru.st, numbers: &number.storage, born: born, model: model, meta: meta, unit: doc,
-		machine: ru.unit.doc.Machine}.grantOps(ctx, o, svc, nil)
+	if err := number.storage.Reserve(ctx, ru.st.db, 0); err != nil {
+		return err
+	}
+	return storage.Grant{DB: ru.st.db, Used: o.pools, Numbers: &number.storage, Born: born, Model: model, Meta: meta, Unit: doc,
+		Machine: ru.unit.doc.Machine}.New(ctx, o.Ops, svc.doc.Stores, nil)
 }
 
 // LeaveScope removes the unit from the relation's scope; it does nothing if the unit is not in it. The last unit to

@@ -19,6 +19,7 @@ import (
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
 	"juju/state/internal/resources"
+	"juju/state/internal/storage"
 	"juju/state/lifecycle"
 	"juju/state/limits"
 	"juju/state/mongo"
@@ -178,12 +179,12 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
-		storage, err := storageFor(model, ch.Meta, p.Storage)
+		stores, err := storage.Constraints(model, ch.Meta, p.Storage)
 		if err != nil {
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(storage)) {
-			if _, err := st.poolOps(ctx, o, model, storage[name].Pool); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(stores)) {
+			if _, err := o.pools.Pool(ctx, st.db, o.Ops, model, stores[name].Pool); err != nil {
 				return fmt.Errorf("charm %q store %q: %w", ch.Meta.Name, name, err)
 			}
 		}
@@ -200,7 +201,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 			return err
 		}
 		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
-			Stores: storage, Maker: maker}
+			Stores: stores, Maker: maker}
 		if doc.Resources, err = resources.Give(ctx, st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
 			return err
 		}

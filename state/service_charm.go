@@ -16,6 +16,7 @@ import (
 	"juju/state/internal/networks"
 	"juju/state/internal/resources"
 	"juju/state/internal/rollout"
+	"juju/state/internal/storage"
 )
 
 // SetCharmParams specify a service's new charm, and how its units are upgraded to it.
@@ -387,12 +388,12 @@ func (c *charmChange) storageOps(ctx context.Context, o *ops, old *charm.Meta) (
 	if c.reverts {
 		maps.DeleteFunc(asked, func(name string, _ entity.StorageConstraints) bool { _, has := c.charm.Meta.Storage[name]; return !has })
 	}
-	all, err := storageFor(model, c.charm.Meta, asked)
+	all, err := storage.Constraints(model, c.charm.Meta, asked)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
-		if _, err := c.st.poolOps(ctx, o, model, all[name].Pool); err != nil {
+		if _, err := o.pools.Pool(ctx, c.st.db, o.Ops, model, all[name].Pool); err != nil {
 			return nil, fmt.Errorf("charm %q store %q: %w", c.charm.Meta.Name, name, err)
 		}
 	}

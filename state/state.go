@@ -14,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/storage"
 	"juju/state/internal/watches"
 	"juju/state/lease"
 	"juju/state/mongo"
@@ -117,13 +118,13 @@ type ops struct {
 	// moving has the keys of the entities that the transaction itself moves. Dropping a reference to one of them does not
 	// check whether it was the last.
 	moving map[string]bool
-	pools  map[string]entity.StoragePool // that the transaction uses
+	pools  storage.Used
 }
 
 // change runs a transaction on the model: see mongo.Runner.Change.
 func (st *State) change(ctx context.Context, build func(*ops) error) error {
 	return st.db.Change(ctx, func(o *modeltxn.Ops) error {
-		return build(&ops{Ops: o, moving: map[string]bool{}, pools: map[string]entity.StoragePool{}})
+		return build(&ops{Ops: o, moving: map[string]bool{}, pools: storage.Used{}})
 	})
 }
 

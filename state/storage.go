@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
+	"juju/state/internal/storage"
 	"juju/state/lifecycle"
 )
 
@@ -110,12 +111,7 @@ func (s *Storage) docID() string         { return s.doc.ID }
 func (s *Storage) tag() entity.Tag       { return entity.StorageTag(s.doc.ID) }
 func (s *Storage) life() *modeldb.Living { return &s.doc.Living }
 
-func (s *Storage) targets(ref lifecycle.Ref) []string {
-	if ref.To == lifecycle.Machine {
-		return unlessEmpty(s.doc.Machine)
-	}
-	return nil
-}
+func (s *Storage) targets(ref lifecycle.Ref) []string { return s.doc.Targets(ref) }
 
 func (s *Storage) refresh(ctx context.Context) error {
 	now, err := s.st.Storage(ctx, s.doc.ID)
@@ -174,15 +170,7 @@ func (a *attachment) docID() string         { return a.doc.ID }
 func (a *attachment) tag() entity.Tag       { return entity.StorageTag(a.doc.Storage) }
 func (a *attachment) life() *modeldb.Living { return &a.doc.Living }
 
-func (a *attachment) targets(ref lifecycle.Ref) []string {
-	switch {
-	case ref.To == lifecycle.Storage:
-		return []string{a.doc.Storage}
-	case a.doc.Subordinate == (ref.To == lifecycle.Subordinate):
-		return []string{a.doc.Unit}
-	}
-	return nil
-}
+func (a *attachment) targets(ref lifecycle.Ref) []string { return a.doc.Targets(ref) }
 
 // refresh returns entity.NotFound if another attachment has taken the id.
 func (a *attachment) refresh(ctx context.Context) error {
@@ -273,11 +261,11 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 		if err != nil || u.doc.Life != entity.Alive {
 			return err == nil, err
 		}
-		meta, err := s.st.storesOf(ctx, o, u.doc.Service)
+		meta, err := storage.StoresOf(ctx, s.st.db, o.Ops, u.doc.Service)
 		if err != nil {
 			return false, err
 		}
-		return true, u.storeChanges(ctx, o, meta, entity.StoreOf(s.doc.ID), -1)
+		return true, storage.CheckChange(ctx, s.st.db, o.Ops, u.doc, meta, entity.StoreOf(s.doc.ID), -1)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/internal/storage"
 	"juju/state/mongo"
 )
 
@@ -62,7 +63,7 @@ type unitBatch struct {
 	first, numbers int // the units' numbers
 	places         []place
 	attach         []string // storage of a single unit
-	storage        storageNumbers
+	storage        storage.Numbers
 }
 
 // addOps adds as many of n units as fit in a transaction to the service, which the caller has just read.
@@ -92,7 +93,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []entit
 	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", text}})
 	var meta *charm.Meta
 	if len(s.doc.Stores) > 0 || len(b.attach) > 0 {
-		if meta, err = s.st.storesOf(ctx, o, s.doc.Name); err != nil {
+		if meta, err = storage.StoresOf(ctx, s.st.db, o.Ops, s.doc.Name); err != nil {
 			return err
 		}
 	}
@@ -123,11 +124,11 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []entit
 		}
 		b.numbers = n
 	}
-	if err := b.storage.reserve(ctx, s.st, instances); err != nil {
+	if err := b.storage.Reserve(ctx, s.st.db, instances); err != nil {
 		return err
 	}
 	o.assertModelAs(model)
-	grant := storageGrant{st: s.st, numbers: &b.storage, born: b.born, model: model, meta: meta}
+	grant := storage.Grant{DB: s.st.db, Used: o.pools, Numbers: &b.storage, Born: b.born, Model: model, Meta: meta}
 	b.names = b.names[:0]
 	for i := range n {
 		if err := s.st.placeOps(ctx, o, b.born, &b.places[i], s.doc.Series, constraints); err != nil {
@@ -136,8 +137,8 @@ func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, placement []entit
 		doc := modeldb.Unit{Living: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
 			Series: s.doc.Series, Machine: b.places[i].machine}
 		s.st.addUnitOps(o, doc, constraints)
-		grant.unit, grant.machine = doc, doc.Machine
-		if err := grant.grantOps(ctx, o, s, b.attach); err != nil {
+		grant.Unit, grant.Machine = doc, doc.Machine
+		if err := grant.New(ctx, o.Ops, s.doc.Stores, b.attach); err != nil {
 			return fmt.Errorf("cannot add unit to service %q: %w", s.doc.Name, err)
 		}
 		b.names = append(b.names, doc.Name)

@@ -14,13 +14,14 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/ports"
+	"juju/state/internal/storage"
 )
 
 // CommitHook writes the buffered changes of a successful hook atomically. It drops settings for a removed relation, as
 // after a forced destruction, since no unit would read them. For a relation that never existed the error is
 // entity.NotFound.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
-	numbers, born := &storageNumbers{}, u.st.born()
+	numbers, born := &storage.Numbers{}, u.st.born()
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
@@ -62,13 +63,13 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
-			g, err := u.granting(ctx, o, numbers, born)
+			g, err := storage.ForUnit(ctx, u.st.db, o.Ops, o.pools, u.doc, numbers, born)
 			if err != nil {
 				return fmt.Errorf("cannot add storage: %w", err)
 			}
 			for _, store := range slices.Sorted(maps.Keys(changes.Storage)) {
 				c := entity.StorageConstraints{Count: changes.Storage[store]}
-				if _, err := u.addStorageOps(ctx, o, g, store, c); err != nil {
+				if _, err := g.More(ctx, o.Ops, store, c); err != nil {
 					return fmt.Errorf("adding %q storage to unit %s: %w", store, u.doc.Name, err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
 
 // A Storage is a storage instance, and the filesystem that the cloud creates for it.
@@ -21,6 +22,14 @@ type Storage struct {
 	Made       uint64 `bson:"made,omitempty"`
 	// Release means that the filesystem is not destroyed with this document.
 	Release bool `bson:"release,omitempty"`
+}
+
+// Targets returns the names of the entities that a reference of the instance names.
+func (d Storage) Targets(ref lifecycle.Ref) []string {
+	if ref.To == lifecycle.Machine && d.Machine != "" {
+		return []string{d.Machine}
+	}
+	return nil
 }
 
 // IsPersistent reports whether the storage outlives machines.
@@ -51,6 +60,17 @@ type Attachment struct {
 	Machine     string `bson:"machine"`            // the unit's, or its principal's
 	Mount       string `bson:"mount"`              // where the charm wants the filesystem
 	Location    string `bson:"location,omitempty"` // its actual mount point; "" until it is attached
+}
+
+// Targets returns the names of the entities that a reference of the attachment names.
+func (d Attachment) Targets(ref lifecycle.Ref) []string {
+	switch {
+	case ref.To == lifecycle.Storage:
+		return []string{d.Storage}
+	case d.Subordinate == (ref.To == lifecycle.Subordinate):
+		return []string{d.Unit}
+	}
+	return nil
 }
 
 // Meets returns the storage that conflicts with an attachment's mount point. inUse is already mounted there,

@@ -58,6 +58,25 @@ func (o *Ops) NewCounts(key string, kind lifecycle.Kind) {
 	}
 }
 
+// AddRefs increments the counts of everything that a new referrer of a kind refers to. targets returns the names of the entities
+// that a reference names.
+func (o *Ops) AddRefs(kind lifecycle.Kind, targets func(lifecycle.Ref) []string) {
+	for _, ref := range lifecycle.RefsFrom(kind) {
+		if !ref.IsCounted() {
+			continue
+		}
+		for _, name := range targets(ref) {
+			o.Inc(lifecycle.Key(ref.To, name), ref.Name, 1)
+		}
+	}
+}
+
+// AddCounts adds the counts of a new entity, and increments those of what it refers to.
+func (o *Ops) AddCounts(kind lifecycle.Kind, name string, targets func(lifecycle.Ref) []string) {
+	o.NewCounts(lifecycle.Key(kind, name), kind)
+	o.AddRefs(kind, targets)
+}
+
 // DropCounts removes the counts of an entity that is being removed.
 func (o *Ops) DropCounts(key string) { o.count(key).remove = true }
 

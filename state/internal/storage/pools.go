@@ -1,4 +1,4 @@
-package state
+package storage
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 )
 
 // Pools are the storage pools of a model.
-type Pools struct{ st *State }
+type Pools struct{ db *modeltxn.DB }
 
-// Pools returns the model's storage pools.
-func (st *State) Pools() Pools { return Pools{st} }
+// PoolsOf returns the pools of a model.
+func PoolsOf(db *modeltxn.DB) Pools { return Pools{db} }
 
 // All returns the cloud's pools, starting with the default, then those created by users, in natural order.
 func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
-	model, err := p.st.db.Model(ctx)
+	model, err := p.db.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var docs []modeldb.Pool
-	err = p.st.db.All(ctx, modeldb.PoolsC, nil, &docs)
+	err = p.db.All(ctx, modeldb.PoolsC, nil, &docs)
 	slices.SortFunc(docs, func(a, b modeldb.Pool) int { return entity.CompareNatural(a.Name, b.Name) })
 	all := entity.StoragePools(model.Cloud)
 	for _, d := range docs {
@@ -41,15 +41,15 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 // Create adds a pool. The errors are entity.Invalid, entity.NotFound if the cloud has no such
 // provider, and entity.AlreadyExists.
 func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
-	return p.st.change(ctx, func(o *ops) error {
-		model, err := p.st.db.AliveModel(ctx)
+	return p.db.Change(ctx, func(o *modeltxn.Ops) error {
+		model, err := p.db.AliveModel(ctx)
 		if err != nil {
 			return err
 		}
 		if err := pool.Check(model.Cloud); err != nil {
 			return err
 		}
-		_, _, err = p.st.pool(ctx, model, pool.Name)
+		_, _, err = poolOf(ctx, p.db, model, pool.Name)
 		switch {
 		case err == nil:
 			return entity.Errorf(entity.AlreadyExists, "storage pool %q already exists", pool.Name)
@@ -64,7 +64,7 @@ func (p Pools) Create(ctx context.Context, pool entity.StoragePool) error {
 
 // Update replaces the attributes of a pool. Existing storage does not change.
 func (p Pools) Update(ctx context.Context, name string, attributes map[string]string) error {
-	return p.st.change(ctx, func(o *ops) error {
+	return p.db.Change(ctx, func(o *modeltxn.Ops) error {
 		model, doc, err := p.own(ctx, name)
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (p Pools) Update(ctx context.Context, name string, attributes map[string]st
 
 // Remove removes a pool. The error is entity.InUse while storage or a service's storage constraints use it.
 func (p Pools) Remove(ctx context.Context, name string) error {
-	return p.st.change(ctx, func(o *ops) error {
+	return p.db.Change(ctx, func(o *modeltxn.Ops) error {
 		_, doc, err := p.own(ctx, name)
 		if err != nil {
 			return err
@@ -102,18 +102,18 @@ func (p Pools) Remove(ctx context.Context, name string) error {
 
 // user returns what uses a pool, "" if nothing does.
 func (p Pools) user(ctx context.Context, name string) (string, error) {
-	all, err := p.st.storages(ctx, bson.D{{"pool.name", name}})
+	all, err := p.db.Storages(ctx, bson.D{{"pool.name", name}})
 	if err != nil || len(all) > 0 {
 		if err == nil {
-			return fmt.Sprintf("Storage %s comes from it.", all[0].doc.ID), nil
+			return fmt.Sprintf("Storage %s comes from it.", all[0].ID), nil
 		}
 		return "", err
 	}
-	services, err := p.st.services(ctx, nil)
+	services, err := p.db.Services(ctx, nil)
 	for _, s := range services {
-		for _, store := range slices.Sorted(maps.Keys(s.doc.Stores)) {
-			if s.doc.Stores[store].Pool == name {
-				return fmt.Sprintf("The units of service %q get storage %q from it.", s.doc.Name, store), nil
+		for _, store := range slices.Sorted(maps.Keys(s.Stores)) {
+			if s.Stores[store].Pool == name {
+				return fmt.Sprintf("The units of service %q get storage %q from it.", s.Name, store), nil
 			}
 		}
 	}
@@ -122,10 +122,10 @@ func (p Pools) user(ctx context.Context, name string) (string, error) {
 
 // own reads the document of a user's pool, and the model's.
 func (p Pools) own(ctx context.Context, name string) (model modeldb.Model, doc modeldb.Pool, err error) {
-	if model, err = p.st.db.Model(ctx); err != nil {
+	if model, err = p.db.Model(ctx); err != nil {
 		return model, doc, err
 	}
-	doc, own, err := p.st.pool(ctx, model, name)
+	doc, own, err := poolOf(ctx, p.db, model, name)
 	switch {
 	case entity.IsNotFound(err):
 		err = entity.Errorf(entity.NotFound, "storage pool %q not found", name)
@@ -135,27 +135,30 @@ func (p Pools) own(ctx context.Context, name string) (model modeldb.Model, doc m
 	return model, doc, err
 }
 
-// pool reads a pool by its name. own reports whether it was created by a user.
-func (st *State) pool(ctx context.Context, model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
+// poolOf reads a pool by its name. own reports whether it was created by a user.
+func poolOf(ctx context.Context, db *modeltxn.DB, model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
 	for _, p := range entity.StoragePools(model.Cloud) {
 		if p.Name == name {
 			return modeldb.Pool{Name: p.Name, Provider: p.Provider}, false, nil
 		}
 	}
-	err = st.db.Get(ctx, modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
+	err = db.Get(ctx, modeldb.PoolsC, name, &doc, fmt.Sprintf("pool %q", name))
 	return doc, true, entity.WithHint(err, "To list the pools: juju storage-pools")
 }
 
-// poolOps reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
-func (st *State) poolOps(ctx context.Context, o *ops, model modeldb.Model, name string) (entity.StoragePool, error) {
-	if pool, ok := o.pools[name]; ok {
+// Used are the pools that a transaction uses, by name.
+type Used map[string]entity.StoragePool
+
+// Pool reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
+func (u Used) Pool(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, model modeldb.Model, name string) (entity.StoragePool, error) {
+	if pool, ok := u[name]; ok {
 		return pool, nil
 	}
-	doc, own, err := st.pool(ctx, model, name)
+	doc, own, err := poolOf(ctx, db, model, name)
 	if err != nil {
 		return entity.StoragePool{}, err
 	}
-	o.pools[name] = doc.Pool()
+	u[name] = doc.Pool()
 	if own {
 		o.Update(modeldb.PoolsC, name, modeltxn.Exists, bson.D{{"$inc", bson.D{{"grants", 1}}}})
 	}
@@ -178,13 +181,13 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 	if err := limits.CheckFilesystem(entity.Filesystem{ID: filesystem}); err != nil {
 		return "", from, err
 	}
-	n, err := p.st.db.Next(ctx, modeldb.StorageSequence, 1)
+	n, err := p.db.Next(ctx, modeldb.StorageSequence, 1)
 	if err != nil {
 		return "", from, err
 	}
-	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.st.db.Now()}
-	return doc.Storage, from, p.st.change(ctx, func(o *ops) error {
-		if _, err := p.st.db.AliveModel(ctx); err != nil {
+	doc := modeldb.Import{ID: filesystem, Storage: store + "/" + strconv.Itoa(n), Pool: pool, Began: p.db.Now()}
+	return doc.Storage, from, p.db.Change(ctx, func(o *modeltxn.Ops) error {
+		if _, err := p.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		_, err := p.begun(ctx, filesystem)
@@ -200,14 +203,14 @@ func (p Pools) BeginImport(ctx context.Context, pool, filesystem, store string) 
 }
 
 func (p Pools) begun(ctx context.Context, filesystem string) (doc modeldb.Import, err error) {
-	err = p.st.db.Get(ctx, modeldb.ImportsC, filesystem, &doc, "import of filesystem "+filesystem)
+	err = p.db.Get(ctx, modeldb.ImportsC, filesystem, &doc, "import of filesystem "+filesystem)
 	return doc, err
 }
 
 // EndImport removes the record of a filesystem's import as a storage instance, or any import of it if id is empty,
 // because the cloud did not import the filesystem or has released it again.
 func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
-	return p.st.change(ctx, func(o *ops) error {
+	return p.db.Change(ctx, func(o *modeltxn.Ops) error {
 		doc, err := p.begun(ctx, filesystem)
 		if entity.IsNotFound(err) || err == nil && id != "" && doc.Storage != id {
 			return mongo.ErrNothing
@@ -221,10 +224,10 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 
 // importing reads the model and a pool for an import, and checks that the filesystem is free.
 func (p Pools) importing(ctx context.Context, pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
-	if model, err = p.st.db.AliveModel(ctx); err != nil {
+	if model, err = p.db.AliveModel(ctx); err != nil {
 		return model, from, err
 	}
-	doc, _, err := p.st.pool(ctx, model, pool)
+	doc, _, err := poolOf(ctx, p.db, model, pool)
 	if err != nil {
 		return model, from, err
 	}
@@ -234,15 +237,15 @@ func (p Pools) importing(ctx context.Context, pool, filesystem string) (model mo
 // checkFree returns an entity.InUse error if the filesystem belongs to a storage instance, or to a removed one and is
 // still to be destroyed or released.
 func (p Pools) checkFree(ctx context.Context, filesystem string) error {
-	has, err := p.st.storages(ctx, bson.D{{"filesystem", filesystem}})
+	has, err := p.db.Storages(ctx, bson.D{{"filesystem", filesystem}})
 	if err != nil {
 		return err
 	}
 	if len(has) > 0 {
-		return entity.WithHint(entity.Errorf(entity.InUse, "filesystem %q is that of storage %q", filesystem, has[0].doc.ID),
-			"To see it: juju show-storage %s", has[0].doc.ID)
+		return entity.WithHint(entity.Errorf(entity.InUse, "filesystem %q is that of storage %q", filesystem, has[0].ID),
+			"To see it: juju show-storage %s", has[0].ID)
 	}
-	left, err := p.st.db.Leftovers(ctx, bson.D{{"filesystem", filesystem}})
+	left, err := p.db.Leftovers(ctx, bson.D{{"filesystem", filesystem}})
 	if err == nil && len(left) > 0 {
 		err = entity.Errorf(entity.InUse, "filesystem %q is still to be removed or released", filesystem)
 	}
@@ -255,21 +258,19 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 	if err := limits.CheckFilesystem(f); err != nil {
 		return err
 	}
-	born := p.st.born()
-	return p.st.change(ctx, func(o *ops) error {
+	born := modeldb.Living{Since: p.db.Now()}
+	return p.db.Change(ctx, func(o *modeltxn.Ops) error {
 		model, _, err := p.importing(ctx, pool, f.ID)
 		if err != nil {
 			return err
 		}
-		from, err := p.st.poolOps(ctx, o, model, pool)
+		from, err := Used{}.Pool(ctx, p.db, o, model, pool)
 		if err != nil {
 			return err
 		}
-		s := &Storage{st: p.st, doc: modeldb.Storage{Living: born, ID: id, Pool: from, Size: f.Size, Filesystem: f.ID,
-			Made: f.Size}}
-		s.doc.Born = s.doc.Since
-		o.Insert(modeldb.StorageC, id, s.doc)
-		o.addCounts(s)
+		s := modeldb.Storage{Living: born, ID: id, Pool: from, Size: f.Size, Filesystem: f.ID, Made: f.Size}
+		s.Born = s.Since
+		insert(o, s)
 		o.Remove(modeldb.ImportsC, f.ID, nil)
 		// Of two concurrent imports, the later one sees the instance added by the earlier one.
 		o.AssertModelAlive()
