@@ -13,13 +13,6 @@ import (
 	"juju/state/mongo"
 )
 
-// keepConstraints stores the constraints of a new unit or machine, if any.
-func (o *ops) keepConstraints(key string, c constraints.Value) {
-	if !c.IsEmpty() {
-		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{key, c.String()})
-	}
-}
-
 // constraintsOps replaces the constraints of a machine.
 func (st *State) constraintsOps(ctx context.Context, o *ops, key string, c constraints.Value) error {
 	if err := checkConstraints(c); err != nil {
@@ -30,7 +23,7 @@ func (st *State) constraintsOps(ctx context.Context, o *ops, key string, c const
 	case err != nil || was == c.String():
 		return err
 	case was == "":
-		o.keepConstraints(key, c)
+		o.KeepConstraints(key, c)
 	case c.IsEmpty():
 		o.Remove(modeldb.ConstraintsC, key, bson.D{{"value", was}})
 	default:

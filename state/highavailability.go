@@ -12,6 +12,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/internal/placement"
 	"juju/state/mongo"
 )
 
@@ -92,13 +93,13 @@ func (st *State) EnableHA(ctx context.Context, p EnableHAParams) (changes entity
 		}
 		for i := range wanted - len(changes.Maintained) {
 			if i == len(ids) {
-				id, err := st.newMachineID(ctx)
+				id, err := placement.NextID(ctx, st.db)
 				if err != nil {
 					return err
 				}
 				ids = append(ids, id)
 			}
-			st.addMachineOps(o, modeldb.Machine{Living: born, ID: ids[i], Series: series,
+			placement.AddMachine(o.Ops, modeldb.Machine{Living: born, ID: ids[i], Series: series,
 				Jobs: []string{modeldb.JobManageModel}}, p.Constraints)
 			changes.Added = append(changes.Added, ids[i])
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -14,6 +13,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/internal/placement"
 	"juju/state/limits"
 	"juju/state/mongo"
 )
@@ -84,7 +84,7 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	if err != nil {
 		return nil, err
 	}
-	said, constraints, err := p.st.besideMachines(ctx, machines)
+	said, constraints, err := placement.Beside(ctx, p.st.db, mapped(machines, func(m *Machine) modeldb.Machine { return m.doc }))
 	if err != nil {
 		return nil, err
 	}
@@ -94,33 +94,6 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 		infos[i] = m.info(said[key].Status, constraints[key])
 	}
 	return infos, nil
-}
-
-// besideMachines returns the statuses and constraints of machines by their keys, in two queries.
-func (st *State) besideMachines(ctx context.Context, machines []*Machine) (said map[string]modeldb.Status, constraints map[string]string,
-	err error) {
-	said, constraints = map[string]modeldb.Status{}, map[string]string{}
-	keys := make([]string, len(machines))
-	for i, m := range machines {
-		keys[i] = modeldb.MachineKey(m.doc.ID)
-		said[keys[i]] = modeldb.FirstStatus(keys[i], m.doc.Birth)
-	}
-	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
-	var statuses []modeldb.Status
-	if err := st.db.All(ctx, modeldb.StatusesC, query, &statuses); err != nil {
-		return nil, nil, err
-	}
-	var docs []modeldb.Constraints
-	if err := st.db.All(ctx, modeldb.ConstraintsC, query, &docs); err != nil {
-		return nil, nil, err
-	}
-	for _, d := range statuses {
-		said[d.ID] = d
-	}
-	for _, d := range docs {
-		constraints[d.Key] = d.Value
-	}
-	return said, constraints, nil
 }
 
 func (m *Machine) info(status entity.StatusWord, constraints string) entity.MachineInfo {
@@ -176,14 +149,14 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		}
 		o.assertModelAs(model)
 		if p.Placement.Container == "" {
-			doc.ID, err = st.keptMachineID(ctx, &id)
+			doc.ID, err = placement.KeptID(ctx, st.db, &id)
 		} else {
-			err = st.containerOps(ctx, o, p.Placement, &doc, &host, &id)
+			err = placement.Container(ctx, st.db, o.Ops, p.Placement, &doc, &host, &id)
 		}
 		if err != nil {
 			return err
 		}
-		st.addMachineOps(o, doc, demands)
+		placement.AddMachine(o.Ops, doc, demands)
 		return nil
 	})
 	if err != nil {
@@ -244,81 +217,12 @@ func (p *AddMachineParams) checkManual() error {
 	return limits.CheckInstance(in)
 }
 
-// keptMachineID allocates a machine number, unless id has one from an earlier attempt.
-func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) {
-	if *id != "" {
-		return *id, nil
-	}
-	var err error
-	*id, err = st.newMachineID(ctx)
-	return *id, err
-}
-
-// containerOps fills in doc for a container on the named machine or a new one. host and id keep the ids across attempts.
-func (st *State) containerOps(ctx context.Context, o *ops, at entity.Placement, doc *modeldb.Machine,
-	host, id *string) error {
-	if at.Machine == "" {
-		if _, err := st.keptMachineID(ctx, host); err != nil {
-			return err
-		}
-		st.addMachineOps(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, constraints.Value{})
-	} else {
-		*host = at.Machine
-		if err := st.checkHost(ctx, at.Machine, at.Container); err != nil {
-			return err
-		}
-		o.Update(modeldb.MachinesC, at.Machine, slices.Concat(modeltxn.IsAlive, (*modeldb.SeriesUpgrade)(nil).AsRead()), bson.D{{"$set", bson.D{{"clean", false}}}})
-	}
-	if *id == "" {
-		n, err := st.db.Next(ctx, "machine"+*host+at.Container+"Container", 1)
-		if err != nil {
-			return err
-		}
-		*id = *host + "/" + at.Container + "/" + strconv.Itoa(n)
-	}
-	doc.ID, doc.Container, doc.Host = *id, at.Container, *host
-	return nil
-}
-
-// checkHost rejects a machine that can't host a container. A controller's machine and a manual one have no cloud
-// instance next to which to start the container.
-func (st *State) checkHost(ctx context.Context, id, kind string) error {
-	m, err := st.Machine(ctx, id)
-	switch {
-	case err != nil:
-		return err
-	case m.doc.Life != entity.Alive:
-		return entity.Errorf(entity.NotAlive, "machine %s is not alive", id)
-	case m.IsManager():
-		return entity.Errorf(entity.NotSupported, "machine %s runs a controller, and cannot host containers", id)
-	case entity.IsManualInstance(m.doc.InstanceID):
-		return entity.WithHint(entity.Errorf(entity.NotSupported,
-			"machine %s is manual, and cannot host %s containers", id, kind),
-			"No cloud can start containers there. Use the machine itself: --to %s", id)
-	case m.doc.Upgrade != nil:
-		return m.isLocked()
-	}
-	return nil
-}
-
-func (st *State) newMachineID(ctx context.Context) (string, error) {
-	n, err := st.db.Next(ctx, modeldb.MachineSequence, 1)
-	return strconv.Itoa(n), err
-}
-
-func (st *State) addMachineOps(o *ops, doc modeldb.Machine, c constraints.Value) {
-	doc.Born = doc.Since
-	o.Insert(modeldb.MachinesC, doc.ID, doc)
-	o.addCounts(&Machine{st: st, doc: doc})
-	o.keepConstraints(modeldb.MachineKey(doc.ID), c)
-}
-
 // AddManager adds machine 0, the controller's own, to the controller's model, unless it exists.
 func AddManager(ctx context.Context, st *State, series string) error {
 	if _, err := st.Machine(ctx, "0"); !entity.IsNotFound(err) {
 		return err
 	}
-	if _, err := st.newMachineID(ctx); err != nil {
+	if _, err := placement.NextID(ctx, st.db); err != nil {
 		return err
 	}
 	born := st.born()
@@ -327,7 +231,7 @@ func AddManager(ctx context.Context, st *State, series string) error {
 			return mongo.ErrNothing
 		}
 		o.AssertModelAlive()
-		st.addMachineOps(o, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
+		placement.AddMachine(o.Ops, modeldb.Machine{Living: born, ID: "0", Series: series, Jobs: []string{modeldb.JobManageModel},
 			InstanceID: entity.BootstrapInstance, Nonce: entity.BootstrapInstance}, constraints.Value{})
 		return nil
 	})

@@ -47,7 +47,7 @@ func (m *Machine) docID() string         { return m.doc.ID }
 func (m *Machine) tag() entity.Tag       { return entity.MachineTag(m.doc.ID) }
 func (m *Machine) life() *modeldb.Living { return &m.doc.Living }
 
-func (m *Machine) targets(lifecycle.Ref) []string { return unlessEmpty(m.doc.Host) }
+func (m *Machine) targets(ref lifecycle.Ref) []string { return m.doc.Targets(ref) }
 
 func (m *Machine) refresh(ctx context.Context) error {
 	now, err := m.st.Machine(ctx, m.doc.ID)

@@ -88,7 +88,7 @@ func TestPlacementsThatAreRefused(t *testing.T) {
 		"lxd:1":    {entity.NotSupported, `machine 1 is manual, and cannot host lxd containers`},
 		"lxd:2":    {entity.NotAlive, `machine 2 is not alive`},
 		"7":        {entity.NotFound, `machine 7 not found`},
-		"ssh:a@db": {entity.Invalid, `cannot assign unit of "mysql" to ssh:a@db: it is not a machine of the model`},
+		"ssh:a@db": {entity.Invalid, `to ssh:a@db: it is not a machine of the model`},
 	} {
 		_, err := s.AddUnits(w.ctx, 1, statetest.To(to))
 		w.refused(err, want.kind, want.text)

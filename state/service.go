@@ -18,6 +18,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/internal/placement"
 	"juju/state/internal/resources"
 	"juju/state/internal/storage"
 	"juju/state/lifecycle"
@@ -225,7 +226,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		units.service = &Service{st: st, doc: doc}
 		// Before any number is taken, also those of units that don't fit in this transaction are checked.
 		for _, at := range p.Placement {
-			if err := st.checkPlace(ctx, at, p.Name, series); err != nil {
+			if err := placement.Check(ctx, st.db, at, p.Name, series); err != nil {
 				return err
 			}
 		}

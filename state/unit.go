@@ -66,7 +66,7 @@ func (st *State) addUnitOps(o *ops, doc modeldb.Unit, c constraints.Value) {
 	doc.Born = doc.Since
 	o.Insert(modeldb.UnitsC, doc.Name, doc)
 	o.addCounts(&Unit{st, doc})
-	o.keepConstraints(key, c)
+	o.KeepConstraints(key, c)
 	if parent := doc.Deployer(); !parent.IsZero() {
 		o.Insert(modeldb.DeploymentsC, modeldb.DeploymentID(parent, doc.Name), modeldb.Deployment{Parent: parent.String(), Unit: doc.Name})
 	}

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 	"juju/state/limits"
 )
 
@@ -170,6 +171,14 @@ type OpenPort struct {
 
 func (p OpenPort) Range() entity.PortRange {
 	return entity.PortRange{From: p.From, To: p.To, Protocol: p.Protocol}
+}
+
+// Targets returns the names of the entities that a reference of the machine names: the host of a container.
+func (d Machine) Targets(lifecycle.Ref) []string {
+	if d.Host == "" {
+		return nil
+	}
+	return []string{d.Host}
 }
 
 // IsManager reports whether the machine runs a controller.

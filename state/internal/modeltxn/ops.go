@@ -7,6 +7,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/lifecycle"
@@ -75,6 +76,13 @@ func (o *Ops) AddRefs(kind lifecycle.Kind, targets func(lifecycle.Ref) []string)
 func (o *Ops) AddCounts(kind lifecycle.Kind, name string, targets func(lifecycle.Ref) []string) {
 	o.NewCounts(lifecycle.Key(kind, name), kind)
 	o.AddRefs(kind, targets)
+}
+
+// KeepConstraints stores the constraints of a new unit or machine, if any.
+func (o *Ops) KeepConstraints(key string, c constraints.Value) {
+	if !c.IsEmpty() {
+		o.Insert(modeldb.ConstraintsC, key, modeldb.Constraints{Key: key, Value: c.String()})
+	}
 }
 
 // DropCounts removes the counts of an entity that is being removed.
