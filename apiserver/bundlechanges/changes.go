@@ -84,12 +84,13 @@ type AddMachine struct {
 	Spot *Spot
 }
 
-// An AddUnit adds a unit to a service, on a new machine of its own if Own is set.
+// An AddUnit adds a unit to a service, on a machine of its own if Own is set, which must be New if those without units are for
+// the bundle's machines.
 type AddUnit struct {
 	Service   string
 	Unit      string // its name
 	Spot      *Spot
-	Own       bool
+	Own, New  bool
 	Directive string // the placement next to another unit, if that is why it goes there
 }
 

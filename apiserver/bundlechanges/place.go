@@ -164,6 +164,17 @@ func (m *matcher) rest() {
 	}
 }
 
+// awaitsUnused reports whether one of the bundle's machines is a machine of the model that never had a unit, which a unit with
+// any placement would get.
+func (p *planner) awaitsUnused() bool {
+	for id := range p.taken {
+		if m := p.model.Machines[id]; m != nil && m.Unused {
+			return true
+		}
+	}
+	return false
+}
+
 // target returns the model's machine that a unit must be on, or "lxd:3" for any such container on it; "" if any
 // machine will do.
 func (p *planner) target(name string, i int) string {

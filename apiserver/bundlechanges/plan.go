@@ -325,7 +325,7 @@ func (p *planner) oneUnit(name string, i int) {
 		s.spot = &Spot{ID: strconv.Itoa(p.machine), New: true}
 		p.machine++
 	default:
-		s.spot, change.Own = &Spot{ID: strconv.Itoa(p.machine), New: true}, true
+		s.spot, change.Own, change.New = &Spot{ID: strconv.Itoa(p.machine), New: true}, true, p.awaitsUnused()
 		p.machine++
 	}
 	p.canHost(s.spot, name, place.Container == "")

@@ -358,7 +358,10 @@ func (p *bundlePlan) addUnits(
 	ctx context.Context, first *bundlechanges.AddUnit, changes []bundlechanges.Change,
 ) (done int, err error) {
 	var to []entity.Placement
-	if !first.Own {
+	switch {
+	case first.New:
+		to = slices.Repeat([]entity.Placement{{New: true}}, len(changes))
+	case !first.Own:
 		to = []entity.Placement{first.Spot.Placement()}
 	}
 	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
