@@ -39,7 +39,7 @@ type Units struct {
 // reuses the ids of the last attempt's places.
 func (u Units) Places(ctx context.Context, last []Place, n int, placement []entity.Placement) ([]Place, error) {
 	all := make([]Place, n)
-	var open []*Place // which the user leaves to the model
+	var open []*Place   // which the user leaves to the model
 	taken := []string{} // nil would match nothing
 	for i := range all {
 		p := &all[i]
