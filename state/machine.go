@@ -120,7 +120,7 @@ type AddMachineParams struct {
 // AddMachine adds a machine, for which the provisioner starts an instance unless it is manual. For a container without a
 // host it also adds a host.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
-	var id, host string // taken once the machine is known to be valid
+	var ids placement.IDs // taken once the machine is known to be valid
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
 	}
@@ -149,9 +149,9 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		}
 		o.assertModelAs(model)
 		if p.Placement.Container == "" {
-			doc.ID, err = placement.KeptID(ctx, st.db, &id)
+			doc.ID, err = placement.KeptID(ctx, st.db, &ids.Machine)
 		} else {
-			err = placement.Container(ctx, st.db, o.Ops, p.Placement, &doc, &host, &id)
+			err = placement.Container(ctx, st.db, o.Ops, p.Placement, &doc, &ids)
 		}
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 	if err != nil {
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
 	}
-	return st.Machine(ctx, id)
+	return st.Machine(ctx, ids.Machine)
 }
 
 // check rejects invalid parameters, and sets the default job.

@@ -265,7 +265,7 @@ func (s *Storage) Detach(ctx context.Context, how entity.Destruction) error {
 		if err != nil {
 			return false, err
 		}
-		return true, storage.CheckChange(ctx, s.st.db, o.Ops, u.doc, meta, entity.StoreOf(s.doc.ID), -1)
+		return true, storage.Grant{DB: s.st.db, Unit: u.doc, Meta: meta}.CheckChange(ctx, o.Ops, entity.StoreOf(s.doc.ID), -1)
 	})
 }
 

@@ -63,8 +63,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return err
 		}
 		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
-			g, err := storage.ForUnit(ctx, u.st.db, o.Ops, o.pools, u.doc, numbers, born)
-			if err != nil {
+			g := storage.Grant{DB: u.st.db, Used: o.pools, Numbers: numbers, Born: born, Unit: u.doc}
+			if err := g.Read(ctx, o.Ops); err != nil {
 				return fmt.Errorf("cannot add storage: %w", err)
 			}
 			for _, store := range slices.Sorted(maps.Keys(changes.Storage)) {

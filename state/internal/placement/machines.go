@@ -24,29 +24,32 @@ func KeptID(ctx context.Context, db *modeltxn.DB, id *string) (string, error) {
 	return *id, err
 }
 
-// Container fills in doc for a container on the named machine or a new one. host and id keep the ids across attempts.
+// IDs are those of a new machine, and of the host of a new container; "" until they are known.
+type IDs struct{ Machine, Host string }
+
+// Container fills in doc for a container on the named machine or a new one. ids keeps theirs across attempts.
 func Container(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, at entity.Placement, doc *modeldb.Machine,
-	host, id *string) error {
+	ids *IDs) error {
 	if at.Machine == "" {
-		if _, err := KeptID(ctx, db, host); err != nil {
+		if _, err := KeptID(ctx, db, &ids.Host); err != nil {
 			return err
 		}
-		AddMachine(o, modeldb.Machine{Living: doc.Living, ID: *host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, constraints.Value{})
+		AddMachine(o, modeldb.Machine{Living: doc.Living, ID: ids.Host, Series: doc.Series, Jobs: []string{modeldb.JobHostUnits}}, constraints.Value{})
 	} else {
-		*host = at.Machine
+		ids.Host = at.Machine
 		if err := checkHost(ctx, db, at.Machine, at.Container); err != nil {
 			return err
 		}
 		o.Update(modeldb.MachinesC, at.Machine, slices.Concat(modeltxn.IsAlive, (*modeldb.SeriesUpgrade)(nil).AsRead()), bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
-	if *id == "" {
-		n, err := db.Next(ctx, "machine"+*host+at.Container+"Container", 1)
+	if ids.Machine == "" {
+		n, err := db.Next(ctx, "machine"+ids.Host+at.Container+"Container", 1)
 		if err != nil {
 			return err
 		}
-		*id = *host + "/" + at.Container + "/" + strconv.Itoa(n)
+		ids.Machine = ids.Host + "/" + at.Container + "/" + strconv.Itoa(n)
 	}
-	doc.ID, doc.Container, doc.Host = *id, at.Container, *host
+	doc.ID, doc.Container, doc.Host = ids.Machine, at.Container, ids.Host
 	return nil
 }
 

@@ -16,16 +16,15 @@ import (
 
 // A Place is where a new unit is placed: an existing machine, a new machine or a new container.
 type Place struct {
-	at      entity.Placement // the user's
-	machine string           // its id; "" until it has one
-	isNew   bool             // a machine that is added for the unit
-	clean   *clean           // the machine, if it was chosen because it never had a unit
-	keeps   bson.D           // asserts the addresses by which an existing machine meets the service's demands for spaces
-	host    string           // a container's machine, once it is known
+	at    entity.Placement // the user's
+	ids   IDs
+	isNew bool   // a machine that is added for the unit
+	clean *clean // the machine, if it was chosen because it never had a unit
+	keeps bson.D // asserts the addresses by which an existing machine meets the service's demands for spaces
 }
 
 // Machine returns the id of the machine.
-func (p Place) Machine() string { return p.machine }
+func (p Place) Machine() string { return p.ids.Machine }
 
 // Units are new units of a service.
 type Units struct {
@@ -54,18 +53,18 @@ func (u Units) Places(ctx context.Context, last []Place, n int, placement []enti
 		switch {
 		case p.at.Container != "":
 			if i < len(last) {
-				p.machine, p.host = last[i].machine, last[i].host
+				p.ids = last[i].ids
 			}
 		case p.at.Machine == "":
 			p.isNew = true
 		case err == nil:
-			p.machine = p.at.Machine
-			p.keeps, err = u.demands(ctx, p.machine)
+			p.ids.Machine = p.at.Machine
+			p.keeps, err = u.demands(ctx, p.at.Machine)
 		}
 		if err != nil {
 			return nil, err
 		}
-		taken = append(taken, p.machine, p.at.Machine)
+		taken = append(taken, p.ids.Machine, p.at.Machine)
 	}
 	if len(open) > 0 {
 		clean, err := u.clean(ctx, taken)
@@ -76,7 +75,7 @@ func (u Units) Places(ctx context.Context, last []Place, n int, placement []enti
 			return nil, err
 		}
 		for i, c := range clean {
-			*open[i] = Place{machine: c.doc.ID, clean: &c, keeps: u.Demand.keeps(c.doc)}
+			*open[i] = Place{ids: IDs{Machine: c.doc.ID}, clean: &c, keeps: u.Demand.keeps(c.doc)}
 		}
 		for _, p := range open[len(clean):] {
 			p.isNew = true
@@ -90,7 +89,7 @@ func number(ctx context.Context, db *modeltxn.DB, last, all []Place) error {
 	var ids []string
 	for _, p := range last {
 		if p.isNew {
-			ids = append(ids, p.machine)
+			ids = append(ids, p.ids.Machine)
 		}
 	}
 	missing := -len(ids)
@@ -110,7 +109,7 @@ func number(ctx context.Context, db *modeltxn.DB, last, all []Place) error {
 	}
 	for i := range all {
 		if all[i].isNew {
-			all[i].machine, ids = ids[0], ids[1:]
+			all[i].ids.Machine, ids = ids[0], ids[1:]
 		}
 	}
 	return nil
@@ -157,10 +156,10 @@ func isLocked(m modeldb.Machine) error {
 
 // AddTo adds the machine or container, or asserts that the machine can host a unit.
 func (p *Place) AddTo(ctx context.Context, o *modeltxn.Ops, u Units, born modeldb.Living) error {
-	doc := modeldb.Machine{Living: born, ID: p.machine, Series: u.Service.Series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.at.Directive,
+	doc := modeldb.Machine{Living: born, ID: p.ids.Machine, Series: u.Service.Series, Jobs: []string{modeldb.JobHostUnits}, Placement: p.at.Directive,
 		ForUnits: true}
 	if p.at.Container != "" {
-		if err := Container(ctx, u.DB, o, p.at, &doc, &p.host, &p.machine); err != nil {
+		if err := Container(ctx, u.DB, o, p.at, &doc, &p.ids); err != nil {
 			return err
 		}
 	}
@@ -173,6 +172,6 @@ func (p *Place) AddTo(ctx context.Context, o *modeltxn.Ops, u Units, born modeld
 		assert = p.clean.asRead(o, u.Constraints, len(p.keeps) > 0)
 	}
 	assert = slices.Concat(assert, p.keeps, (*modeldb.SeriesUpgrade)(nil).AsRead())
-	o.Update(modeldb.MachinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
+	o.Update(modeldb.MachinesC, p.ids.Machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 	return nil
 }

@@ -2,19 +2,15 @@ package storage
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
-	"juju/state/internal/modeltxn"
 	"juju/state/limits"
 )
 
@@ -113,50 +109,4 @@ func instances(n int) string {
 		return "1 instance"
 	}
 	return strconv.Itoa(n) + " instances"
-}
-
-// CheckChange rejects attaching n more instances of a store to a unit, or with a negative n detaching some, if the
-// charm does not allow the result. It asserts that the unit's storage does not change meanwhile.
-func CheckChange(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, unit modeldb.Unit, meta *charm.Meta, name string, n int) error {
-	store, ok := meta.Storage[name]
-	if !ok {
-		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", meta.Name, name)
-	}
-	has, err := db.Attachments(ctx, bson.D{{"unit", unit.Name}})
-	if err != nil {
-		return err
-	}
-	total := n
-	for _, a := range has {
-		if entity.StoreOf(a.Storage) == name && a.Life == entity.Alive {
-			total++
-		}
-	}
-	doing, plural := "attach", "s"
-	if n < 0 {
-		doing, n = "detach", -n
-		for _, a := range has {
-			if a.Life == entity.Alive { // another may be detached concurrently
-				o.Assert(modeldb.AttachmentsC, a.ID, modeltxn.IsAlive)
-			}
-		}
-	}
-	if n == 1 {
-		plural = ""
-	}
-	fail := func(format string, args ...any) error {
-		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", meta.Name, name, fmt.Sprintf(format, args...))
-	}
-	o.Expect(modeldb.UnitKey(unit.Name), "attachments", len(has))
-	switch {
-	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
-		return fail("cannot %s, storage is singular", doing)
-	case total < store.CountMin:
-		return fail("%sing %d storage instance%s brings the total to %d, which is less than the minimum of %d", doing, n,
-			plural, total, store.CountMin)
-	case store.CountMax >= 0 && total > store.CountMax:
-		return fail("%sing %d storage instance%s brings the total to %d, exceeding the maximum of %d", doing, n, plural,
-			total, store.CountMax)
-	}
-	return limits.UnitStorage.Check(len(has) + n)
 }

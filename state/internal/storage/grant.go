@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strconv"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
+	"juju/state/limits"
 	"juju/state/mongo"
 )
 
@@ -203,37 +206,35 @@ func insert(o *modeltxn.Ops, s modeldb.Storage) {
 	o.AddCounts(lifecycle.Storage, s.ID, s.Targets)
 }
 
-// ForUnit returns the grant of new storage for a unit, which must be Alive, and asserts that what it depends on does not change.
-func ForUnit(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, used Used, unit modeldb.Unit, numbers *Numbers, born modeldb.Living) (
-	g Grant, err error) {
-	numbers.used = 0
-	g = Grant{DB: db, Used: used, Numbers: numbers, Born: born, Unit: unit}
-	if g.Model, err = db.AliveModel(ctx); err != nil {
-		return g, err
+// Read completes a grant for a unit that is there, which must be Alive, with its model, machine and charm, and asserts that these
+// do not change.
+func (g *Grant) Read(ctx context.Context, o *modeltxn.Ops) (err error) {
+	g.Numbers.used = 0
+	if g.Model, err = g.DB.AliveModel(ctx); err != nil {
+		return err
 	}
-	if unit.Life != entity.Alive {
-		return g, entity.Errorf(entity.NotAlive, "unit %q is not alive", unit.Name)
+	if g.Unit.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "unit %q is not alive", g.Unit.Name)
 	}
-	if g.Machine, err = db.MachineOf(ctx, unit); err != nil {
-		return g, err
+	if g.Machine, err = g.DB.MachineOf(ctx, g.Unit); err != nil {
+		return err
 	}
-	if g.Meta, err = StoresOf(ctx, db, o, unit.Service); err != nil {
-		return g, err
+	if g.Meta, err = StoresOf(ctx, g.DB, o, g.Unit.Service); err != nil {
+		return err
 	}
 	o.AssertModelAlive()
-	o.AssertLife(modeldb.UnitsC, unit.Name, entity.Alive)
-	return g, nil
+	o.AssertLife(modeldb.UnitsC, g.Unit.Name, entity.Alive)
+	return nil
 }
 
 // change runs a transaction that adds storage to a unit.
 func change(ctx context.Context, db *modeltxn.DB, unit string, build func(*modeltxn.Ops, Grant) error) error {
-	numbers, born := &Numbers{}, modeldb.Living{Since: db.Now()}
-	return db.Change(ctx, func(o *modeltxn.Ops) error {
-		doc, err := db.Unit(ctx, unit)
-		if err != nil {
-			return err
+	g := Grant{DB: db, Numbers: &Numbers{}, Born: modeldb.Living{Since: db.Now()}}
+	return db.Change(ctx, func(o *modeltxn.Ops) (err error) {
+		g.Used = Used{}
+		if g.Unit, err = db.Unit(ctx, unit); err == nil {
+			err = g.Read(ctx, o)
 		}
-		g, err := ForUnit(ctx, db, o, Used{}, doc, numbers, born)
 		if err != nil {
 			return err
 		}
@@ -256,7 +257,7 @@ func Attach(ctx context.Context, db *modeltxn.DB, unit, id string) error {
 		if err := g.Attach(ctx, o, s); err != nil {
 			return err
 		}
-		return CheckChange(ctx, db, o, g.Unit, g.Meta, entity.StoreOf(id), 1)
+		return g.CheckChange(ctx, o, entity.StoreOf(id), 1)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot attach storage %s to unit %s: %w", id, unit, err)
@@ -290,11 +291,57 @@ func (g Grant) More(ctx context.Context, o *modeltxn.Ops, store string, c entity
 	if c.Size == 0 {
 		c.Size = usual.Size
 	}
-	if err := CheckChange(ctx, g.DB, o, g.Unit, g.Meta, store, int(min(c.Count, 1<<20))); err != nil {
+	if err := g.CheckChange(ctx, o, store, int(min(c.Count, 1<<20))); err != nil {
 		return nil, err
 	}
 	if c, err = complete(g.Model, g.Meta, g.Meta.Storage[store], c); err != nil {
 		return nil, err
 	}
 	return g.add(ctx, o, store, c)
+}
+
+// CheckChange rejects attaching n more instances of a store to the unit, or with a negative n detaching some, if the
+// charm does not allow the result. It asserts that the unit's storage does not change meanwhile.
+func (g Grant) CheckChange(ctx context.Context, o *modeltxn.Ops, name string, n int) error {
+	store, ok := g.Meta.Storage[name]
+	if !ok {
+		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", g.Meta.Name, name)
+	}
+	has, err := g.DB.Attachments(ctx, bson.D{{"unit", g.Unit.Name}})
+	if err != nil {
+		return err
+	}
+	total := n
+	for _, a := range has {
+		if entity.StoreOf(a.Storage) == name && a.Life == entity.Alive {
+			total++
+		}
+	}
+	doing, plural := "attach", "s"
+	if n < 0 {
+		doing, n = "detach", -n
+		for _, a := range has {
+			if a.Life == entity.Alive { // another may be detached concurrently
+				o.Assert(modeldb.AttachmentsC, a.ID, modeltxn.IsAlive)
+			}
+		}
+	}
+	if n == 1 {
+		plural = ""
+	}
+	fail := func(format string, args ...any) error {
+		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", g.Meta.Name, name, fmt.Sprintf(format, args...))
+	}
+	o.Expect(modeldb.UnitKey(g.Unit.Name), "attachments", len(has))
+	switch {
+	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
+		return fail("cannot %s, storage is singular", doing)
+	case total < store.CountMin:
+		return fail("%sing %d storage instance%s brings the total to %d, which is less than the minimum of %d", doing, n,
+			plural, total, store.CountMin)
+	case store.CountMax >= 0 && total > store.CountMax:
+		return fail("%sing %d storage instance%s brings the total to %d, exceeding the maximum of %d", doing, n, plural,
+			total, store.CountMax)
+	}
+	return limits.UnitStorage.Check(len(has) + n)
 }
