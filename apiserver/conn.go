@@ -195,7 +195,7 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 			return
 		}
 		err = cmp.Or(c.auditing(who, r, req, began).end(nil, err), err)
-		c.answer(req.RequestID, req.Type+"."+req.Request, nil, err, c.barrier(ctx, err), h, params.Trace{})
+		c.reply(answer{request: req.RequestID, doing: req.Type + "." + req.Request, err: err, barrier: c.barrier(ctx, err)}, h)
 		if who.Roles == 0 {
 			c.cancel(errRevoked)
 		}
@@ -297,7 +297,7 @@ func (c *conn) work(
 			ctx = controller.Began(ctx)
 			continue
 		}
-		size := c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier, h, params.Trace{})
+		size := c.reply(answer{request: req.RequestID, doing: req.Type + "." + req.Request, result: result, err: err, barrier: barrier}, h)
 		c.server.answers.note(c.uuid, r, size)
 		return
 	}
@@ -324,24 +324,33 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 	return c.server.barrier(ctx)
 }
 
-// answer sends the reply to a request after the barrier. An error passes the barrier too, because it depends on what
-// was read as much as a result does. barrier is the barrier's error or nil. t is the trace of a result. It returns the size of
-// the reply, which is added to h.
-func (c *conn) answer(request uint64, doing string, result any, err, barrier error, h *budget.Hold, t params.Trace) (size int64) {
+// An answer is what a request gets: a result or an error.
+type answer struct {
+	request uint64
+	doing   string // for the log
+	result  any
+	err     error
+	barrier error // of the barrier, which an error passes too: it depends on what was read as much as a result does
+	trace   params.Trace
+}
+
+// reply sends the answer to a request after the barrier. It returns the size of the reply, which is added to h.
+func (c *conn) reply(a answer, h *budget.Hold) (size int64) {
+	err := a.err
 	if c.ctx.Err() != nil {
 		return 0 // the client is gone
 	}
-	if barrier != nil {
-		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
+	if a.barrier != nil {
+		err = fmt.Errorf("cannot pass the barrier: %w", a.barrier)
 	}
 	var frame []byte
 	if err == nil {
-		if frame, err = params.EncodeSuccess(request, result, t); err != nil {
+		if frame, err = params.EncodeSuccess(a.request, a.result, a.trace); err != nil {
 			err = fmt.Errorf("cannot write the result: %w", err)
 		}
 	}
 	if err != nil {
-		if frame, err = params.EncodeFailure(request, facades.WireError(c.String()+": "+doing, err)); err != nil {
+		if frame, err = params.EncodeFailure(a.request, facades.WireError(c.String()+": "+a.doing, err)); err != nil {
 			c.cancel(err)
 			return 0
 		}

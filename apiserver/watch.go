@@ -117,7 +117,7 @@ func (w *watches) end(id, facade string) bool {
 	ow.stop(why)
 	if waiting != 0 {
 		c := w.conn
-		c.answer(waiting, ow.facade()+".Next", nil, why, c.barrier(c.ctx, why), nil, params.Trace{})
+		c.reply(answer{request: waiting, doing: ow.facade() + ".Next", err: why, barrier: c.barrier(c.ctx, why)}, nil)
 	}
 	return true
 }
@@ -211,7 +211,8 @@ func (w *watches) answer(ow *openWatch, request uint64, version int, value refle
 		err = cmp.Or(err, h.Grow(c.ctx, size))
 	}
 	span, t := c.delivered(ow)
-	c.answer(request, ow.facade()+".Next", params.AtVersion(ow.facade(), version, event), err, w.barrier(), h, t)
+	c.reply(answer{request: request, doing: ow.facade() + ".Next", result: params.AtVersion(ow.facade(), version, event), err: err,
+		barrier: w.barrier(), trace: t}, h)
 	tracing.End(span, err)
 	if err != nil {
 		w.end(ow.id, "")

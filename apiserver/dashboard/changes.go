@@ -39,9 +39,19 @@ var kindWords = map[string]string{"application": "service", "remoteApplication":
 
 func wordFor(kind string) string { return cmp.Or(kindWords[kind], kind) }
 
+// An observed is a part of a model as a delta brings it.
+type observed struct {
+	kind, key string
+	was, now  part
+	known     bool // it was there before
+	removed   bool
+	whole     bool // the model is read as a whole
+}
+
 // note remembers how a part has changed. A model that is read as a whole shows no changes, but since when things are as they
 // are.
-func (c *changes) note(kind, key string, was, now part, known, removed, whole bool) {
+func (c *changes) note(o observed) {
+	kind, was, now, known, removed, whole := o.kind, o.was, o.now, o.known, o.removed, o.whole
 	word := wordFor(kind)
 	add := func(at time.Time, health Health, text string) {
 		if at.IsZero() {
@@ -51,7 +61,7 @@ func (c *changes) note(kind, key string, was, now part, known, removed, whole bo
 		if whole {
 			i, _ = slices.BinarySearchFunc(*c, at, func(one Change, at time.Time) int { return one.At.Compare(at) })
 		}
-		*c = slices.Insert(*c, i, Change{At: at, Kind: word, Name: key, Text: text, Health: health})
+		*c = slices.Insert(*c, i, Change{At: at, Kind: word, Name: o.key, Text: text, Health: health})
 		*c = slices.Delete(*c, 0, max(0, len(*c)-maxChanges))
 	}
 	statuses := []struct {

@@ -202,7 +202,7 @@ func (m *Mirror) set(kind, key string, p part, removed, whole bool) {
 			delete(m.touched, t) // as if it had never changed
 		}
 	}
-	m.changes.note(kind, key, was, p, known, removed, whole)
+	m.changes.note(observed{kind: kind, key: key, was: was, now: p, known: known, removed: removed, whole: whole})
 	if m.parts[kind][key] = p; removed {
 		delete(m.parts[kind], key)
 	}

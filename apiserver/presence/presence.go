@@ -355,7 +355,11 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 			if disk := p.FullDisk(model, entity.MachineTag(m.ID)); !disk.IsZero() {
 				addMessage(&m.Status, entity.StatusStarted, disk.String())
 			}
-			p.markBinaries(model, entity.MachineTag(m.ID), wanted, &m.AgentVersion, &m.AgentCommit, &m.Status, entity.StatusStarted)
+			runs, failed := p.binaries(model, entity.MachineTag(m.ID))
+			m.AgentVersion, m.AgentCommit = runs.Version, runs.Commit
+			if m.Status.Status == entity.StatusStarted && m.Status.Message == "" {
+				m.Status.Message = upgradeText(runs, wanted, failed)
+			}
 			machines(m.Containers)
 		}
 	}
@@ -377,7 +381,11 @@ func (p *Recorder) Mark(status *entity.ModelStatus, wanted entity.Binaries) {
 			if p.FullDisk(model, entity.MachineTag(u.Machine)).Stops {
 				addMessage(&u.Agent, entity.StatusIdle, "the disk of machine "+u.Machine+" is full")
 			}
-			p.markBinaries(model, entity.UnitTag(u.Name), wanted, &u.AgentVersion, &u.AgentCommit, &u.Agent, entity.StatusIdle)
+			runs, failed := p.binaries(model, entity.UnitTag(u.Name))
+			u.AgentVersion, u.AgentCommit = runs.Version, runs.Commit
+			if u.Agent.Status == entity.StatusIdle && u.Agent.Message == "" {
+				u.Agent.Message = upgradeText(runs, wanted, failed)
+			}
 			units(u.Subordinates)
 		}
 	}
@@ -397,23 +405,16 @@ func addMessage(status *entity.Status, well entity.StatusWord, text string) {
 	}
 }
 
-// markBinaries sets the version that an agent runs. If its status is well without a message, the message becomes that
-// the upgrade is pending, or why it failed.
-func (p *Recorder) markBinaries(
-	model string, tag entity.Tag, wanted entity.Binaries, version, commit *string, status *entity.Status, well entity.StatusWord,
-) {
-	runs, failed := p.binaries(model, tag)
-	*version, *commit = runs.Version, runs.Commit
-	if runs.Version == "" || wanted.SHA256 == "" || runs.Are(wanted) || status.Status != well || status.Message != "" {
-		return
+// upgradeText returns what an agent that runs other binaries than those wanted says beside a status that is well: that the upgrade
+// is pending, or why it failed. It returns "" if there is nothing to say.
+func upgradeText(runs, wanted entity.Binaries, failed string) string {
+	if runs.Version == "" || wanted.SHA256 == "" || runs.Are(wanted) {
+		return ""
 	}
 	if newer, err := entity.CompareVersions(runs.Version, wanted.Version); err != nil || newer > 0 {
-		return
+		return ""
 	}
-	status.Message = failed
-	if failed == "" {
-		status.Message = "upgrade to " + wanted.Version + " is pending"
-	}
+	return cmp.Or(failed, "upgrade to "+wanted.Version+" is pending")
 }
 
 const agentLost = "agent is not communicating with the server"

@@ -140,17 +140,23 @@ func (c *Controller) accessBy(ctx context.Context, id string) (string, error) {
 
 // GrantModel raises a user's access to a model. by is the user who grants it.
 func (c *Controller) GrantModel(ctx context.Context, model, user, level, by string) error {
-	return c.grant(ctx, "model", modelLadder, modelUserDoc{ID: modelUserID(model, user), Model: model, Access: level, CreatedBy: by}, user)
+	return c.grant(ctx, shared{"model", modelLadder}, modelUserDoc{ID: modelUserID(model, user), Model: model, Access: level, CreatedBy: by}, user)
 }
 
 // GrantOffer raises a user's access to an offer, given by its UUID. by is the user who grants it.
 func (c *Controller) GrantOffer(ctx context.Context, model, offer, user, level, by string) error {
-	return c.grant(ctx, "offer", offerLadder, modelUserDoc{ID: modelUserID(offer, user), Model: model, Offer: offer, Access: level, CreatedBy: by}, user)
+	return c.grant(ctx, shared{"offer", offerLadder}, modelUserDoc{ID: modelUserID(offer, user), Model: model, Offer: offer, Access: level, CreatedBy: by}, user)
 }
 
-func (c *Controller) grant(ctx context.Context, what string, l ladder, doc modelUserDoc, user string) error {
+// A shared is what users can have access to: a model or an offer.
+type shared struct {
+	what string
+	ladder
+}
+
+func (c *Controller) grant(ctx context.Context, s shared, doc modelUserDoc, user string) error {
 	level := doc.Access
-	if err := l.check(what, level); err != nil {
+	if err := s.check(s.what, level); err != nil {
 		return err
 	}
 	doc.User, doc.Created = userID(user), c.now()
@@ -170,7 +176,7 @@ func (c *Controller) grant(ctx context.Context, what string, l ladder, doc model
 		if userID(row.Owner) == target.ID {
 			has = AccessAdmin
 		}
-		if _, err := l.granted(has, level); err != nil {
+		if _, err := s.granted(has, level); err != nil {
 			return err
 		}
 		o.Assert(usersC, target.ID, bson.D{{"removed", false}})
@@ -183,7 +189,7 @@ func (c *Controller) grant(ctx context.Context, what string, l ladder, doc model
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("could not grant %s access: %w", what, err)
+		return fmt.Errorf("could not grant %s access: %w", s.what, err)
 	}
 	return nil
 }
@@ -191,17 +197,18 @@ func (c *Controller) grant(ctx context.Context, what string, l ladder, doc model
 // RevokeModel revokes a level of access to a model; the user keeps the one below. The owner's access
 // can't be revoked.
 func (c *Controller) RevokeModel(ctx context.Context, model, user, level string) error {
-	return c.revoke(ctx, "model", modelLadder, model, modelUserID(model, user), user, level)
+	return c.revoke(ctx, shared{"model", modelLadder}, modelUserDoc{ID: modelUserID(model, user), Model: model, Access: level}, user)
 }
 
 // RevokeOffer revokes a level of access to an offer, given by its UUID; the user keeps the one below.
 func (c *Controller) RevokeOffer(ctx context.Context, model, offer, user, level string) error {
-	return c.revoke(ctx, "offer", offerLadder, model, modelUserID(offer, user), user, level)
+	return c.revoke(ctx, shared{"offer", offerLadder}, modelUserDoc{ID: modelUserID(offer, user), Model: model, Access: level}, user)
 }
 
-// revoke changes the access with an id, to a model or to an offer of it.
-func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, id, user, level string) error {
-	if err := l.check(what, level); err != nil {
+// revoke changes the access with the document's id, to a model or to an offer of it.
+func (c *Controller) revoke(ctx context.Context, s shared, doc modelUserDoc, user string) error {
+	level := doc.Access
+	if err := s.check(s.what, level); err != nil {
 		return err
 	}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
@@ -209,7 +216,7 @@ func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, i
 		if err != nil {
 			return err
 		}
-		row, err := c.readyRow(ctx, model)
+		row, err := c.readyRow(ctx, doc.Model)
 		if err != nil {
 			return err
 		}
@@ -217,11 +224,11 @@ func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, i
 			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
 				"To keep the owner out: juju disable-user %s", target.Name)
 		}
-		has, err := c.accessBy(ctx, id)
+		has, err := c.accessBy(ctx, doc.ID)
 		if err != nil {
 			return err
 		}
-		left, err := l.revoked(target.Name, has, level)
+		left, err := s.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
 			err = entity.WithHint(err, "Superusers have access to all models; to change that: juju revoke %s superuser", target.Name)
 		}
@@ -230,14 +237,14 @@ func (c *Controller) revoke(ctx context.Context, what string, l ladder, model, i
 		}
 		seen := bson.D{{"access", has}}
 		if left == "" {
-			o.Remove(modelUsersC, id, seen)
+			o.Remove(modelUsersC, doc.ID, seen)
 		} else {
-			o.Update(modelUsersC, id, seen, bson.D{{"$set", bson.D{{"access", left}}}})
+			o.Update(modelUsersC, doc.ID, seen, bson.D{{"$set", bson.D{{"access", left}}}})
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("could not revoke %s access: %w", what, err)
+		return fmt.Errorf("could not revoke %s access: %w", s.what, err)
 	}
 	return nil
 }

@@ -206,7 +206,7 @@ func (n *node) lines(v view, past int, last bool) (lines []string) {
 			text += v.count
 		}
 	}
-	lines = fitted(branch+sign, stem+"  ", n.name, text, timed(end.Sub(began)), v.width, n.done)
+	lines = entry{branch + sign, stem + "  ", n.name, text, timed(end.Sub(began))}.fitted(v.width, n.done)
 	if n.done {
 		lines[0] = branch + v.paint(mark, display.Green) + strings.TrimPrefix(lines[0], branch+sign)
 	}
@@ -217,7 +217,7 @@ func (n *node) lines(v view, past int, last bool) (lines []string) {
 		if i == len(before)-1 {
 			branch = "└─ "
 		}
-		more := fitted(stem+branch+mark, "", "", strings.TrimPrefix(s.text, "running "), timed(s.ended.Sub(s.began)), v.width, true)
+		more := entry{first: stem + branch + mark, text: strings.TrimPrefix(s.text, "running "), took: timed(s.ended.Sub(s.began))}.fitted(v.width, true)
 		lines = append(lines, v.paint(more[0], display.Dim))
 	}
 	return lines
@@ -243,9 +243,13 @@ func cut(text string, columns int) string {
 // minText is the fewest columns that are worth a text on the line of its name.
 const minText = 12
 
-// fitted returns a name, a text and a time in lines of a width. The name is never cut; a text is cut on one line if it is
-// short, or else broken between words.
-func fitted(first, next, name, text, took string, width int, short bool) []string {
+// An entry is a name, a text and a time, after what stands before its first line and the next ones.
+type entry struct{ first, next, name, text, took string }
+
+// fitted returns the entry in lines of a width. The name is never cut; a text is cut on one line if it is short, or else broken
+// between words.
+func (e entry) fitted(width int, short bool) []string {
+	first, next, name, text, took := e.first, e.next, e.name, e.text, e.took
 	head := first + name
 	if name != "" && text != "" {
 		head += " "
