@@ -194,7 +194,13 @@
     if (form.getAttribute("method") === "get") inDialog(form.getAttribute("action") + "?" + query);
     else inDialog(form.getAttribute("action"), { method: "POST", body: query }, runs ? "Running…" : undefined);
   });
-  dialog?.addEventListener("close", () => { asked++; dialog.replaceChildren(); refresh(); });
+  dialog?.addEventListener("close", () => {
+    if (!dialog.open) { // the event may come after the dialog has been opened again
+      asked++;
+      dialog.replaceChildren();
+    }
+    refresh();
+  });
 
   const login = document.getElementById("login");
   if (login && location.hash.length > 1) {
