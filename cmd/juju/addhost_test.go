@@ -27,12 +27,12 @@ func TestHostsThatAreRefused(t *testing.T) {
 		{"add-machine zone=a --private-key x", "--private-key is for ssh:[USER@]HOST[:PORT]", "For usage: "},
 	} {
 		u := newUser(t)
-		u.types(strings.Fields(test.line)...)
-		lines := strings.Split(u.err.String(), "\n")
-		if u.code != 2 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 || !strings.HasPrefix(lines[1], test.hint) {
-			t.Errorf("juju %s: exit code %d, %s", test.line, u.code, u.err.String())
+		u.Types(strings.Fields(test.line)...)
+		lines := strings.Split(u.Err.String(), "\n")
+		if u.Code != 2 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 || !strings.HasPrefix(lines[1], test.hint) {
+			t.Errorf("juju %s: exit code %d, %s", test.line, u.Code, u.Err.String())
 		}
-		u.asked()
+		u.Asked()
 	}
 }
 
@@ -40,36 +40,36 @@ func TestHostsThatAreRefused(t *testing.T) {
 func TestHostsOfTheLocalCloud(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
-	u.types("add-machine", "ssh:root@db:2222")
-	u.sees(1, "", `ERROR cannot add a host: this controller listens only on loopback addresses, which other hosts cannot reach
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
+	u.Types("add-machine", "ssh:root@db:2222")
+	u.Sees(1, "", `ERROR cannot add a host: this controller listens only on loopback addresses, which other hosts cannot reach
 Hosts can join a controller on a cloud with a network: juju bootstrap lxd
 `)
-	u.asked()
+	u.Asked()
 }
 
 // A host that cannot be reached is rejected before the model is contacted.
 func TestHostsThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.env["HOME"] = t.TempDir()
-	u.types("add-machine", "ssh:root@127.0.0.1:1")
-	u.sees(1, "", `ERROR cannot connect to root@127.0.0.1:1: you have no SSH key
+	u.Env["HOME"] = t.TempDir()
+	u.Types("add-machine", "ssh:root@127.0.0.1:1")
+	u.Sees(1, "", `ERROR cannot connect to root@127.0.0.1:1: you have no SSH key
 Create one with ssh-keygen, or specify one: --private-key FILE
 `)
-	u.types("add-machine", "ssh:root@127.0.0.1:1", "--private-key", u.env["HOME"]+"/none")
-	if !strings.HasPrefix(u.err.String(), "ERROR cannot connect to root@127.0.0.1:1: cannot read the key ") {
-		t.Errorf("it says %s", u.err.String())
+	u.Types("add-machine", "ssh:root@127.0.0.1:1", "--private-key", u.Env["HOME"]+"/none")
+	if !strings.HasPrefix(u.Err.String(), "ERROR cannot connect to root@127.0.0.1:1: cannot read the key ") {
+		t.Errorf("it says %s", u.Err.String())
 	}
-	u.asked()
+	u.Asked()
 }
 
 // A host that a user has added is reached as by that user, with the own keys and known hosts.
 func TestSSHToManualMachines(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.env["HOME"] = t.TempDir()
-	u.fake.statuses = []*entity.ModelStatus{{
+	u.Env["HOME"] = t.TempDir()
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
 		Model: entity.ModelHeader{Cloud: "lxd"},
 		Machines: []entity.MachineStatus{
 			{ID: "1", InstanceID: "juju-1", Addresses: []string{"10.0.0.1"}},
@@ -80,9 +80,9 @@ func TestSSHToManualMachines(t *testing.T) {
 		},
 		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
 	}}
-	u.fake.keys = []string{bobKey}
-	dir := filepath.Join(u.store().Dir(), "ssh", "prod")
-	ssh := filepath.Join(u.env["HOME"], ".ssh")
+	u.Model.Returns.Keys = []string{bobKey}
+	dir := filepath.Join(u.Store().Dir(), "ssh", "prod")
+	ssh := filepath.Join(u.Env["HOME"], ".ssh")
 	for _, file := range []string{filepath.Join(filepath.Dir(dir), "juju_id_rsa"), filepath.Join(ssh, "id_rsa")} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestSSHToManualMachines(t *testing.T) {
 		}
 	}
 	var got []string
-	u.session.Exec = func(r cli.Replacement) error {
+	u.Session.Exec = func(r cli.Replacement) error {
 		got = r.Argv
 		return nil
 	}
@@ -107,12 +107,12 @@ func TestSSHToManualMachines(t *testing.T) {
 		{"scp 3:x 1:y", "-i KEYS/juju_id_rsa -i HOME/id_rsa ", "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
 	} {
 		got = nil
-		u.types(strings.Fields(test.line)...)
+		u.Types(strings.Fields(test.line)...)
 		text := strings.NewReplacer(dir, "DIR", filepath.Dir(dir), "KEYS", ssh, "HOME").Replace(strings.Join(got, " "))
 		_, known, _ := strings.Cut(text, "UserKnownHostsFile=")
 		known, rest, ok := strings.Cut(known, " -o GlobalKnownHostsFile=/dev/null ")
-		if u.code != 0 || !ok || rest != test.options+test.args {
-			t.Errorf("juju %s: code %d, %s\n%s", test.line, u.code, u.err.String(), text)
+		if u.Code != 0 || !ok || rest != test.options+test.args {
+			t.Errorf("juju %s: code %d, %s\n%s", test.line, u.Code, u.Err.String(), text)
 		}
 		first, others, _ := strings.Cut(strings.ReplaceAll(known, `"`, ""), " ")
 		if others != "HOME/known_hosts HOME/known_hosts2 /etc/ssh/ssh_known_hosts" {
@@ -123,11 +123,11 @@ func TestSSHToManualMachines(t *testing.T) {
 			t.Errorf("juju %s: known are %q (%v), want %s", test.line, lines, err, test.known)
 		}
 	}
-	u.types("ssh", "7")
-	u.sees(1, "", "ERROR cannot reach machine 7: \"-oProxyCommand=x\" is neither an IP address nor a host name\n")
+	u.Types("ssh", "7")
+	u.Sees(1, "", "ERROR cannot reach machine 7: \"-oProxyCommand=x\" is neither an IP address nor a host name\n")
 	// An agent that has not started has reported no keys.
-	u.fake.keys, got = nil, nil
-	if u.types("ssh", "3"); u.code != 0 || len(got) == 0 {
-		t.Errorf("code %d, %s", u.code, u.err.String())
+	u.Model.Returns.Keys, got = nil, nil
+	if u.Types("ssh", "3"); u.Code != 0 || len(got) == 0 {
+		t.Errorf("code %d, %s", u.Code, u.Err.String())
 	}
 }

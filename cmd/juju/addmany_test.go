@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 	"juju/state/limits"
 )
@@ -16,21 +17,21 @@ func TestAddingManyNeedsForce(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for _, line := range []string{"add-unit web -n 100000", "add-machine -n 101", "set-min-units web 101", "deploy " + charmDir(t, "name: web\nsummary: s\ndescription: d\n") + " web -n 101"} {
-		u.types(strings.Fields(line)...)
+		u.Types(strings.Fields(line)...)
 		what := map[bool]string{true: "machines", false: "units"}[strings.HasPrefix(line, "add-machine")]
-		if u.code == 0 || !strings.Contains(u.err.String(), what+" at once: the maximum is 100") ||
-			!strings.Contains(u.err.String(), "--force") || len(u.fake.calls) > 0 {
-			t.Errorf("%s: exit code %d, %s, asked %q", line, u.code, &u.err, u.fake.calls)
+		if u.Code == 0 || !strings.Contains(u.Err.String(), what+" at once: the maximum is 100") ||
+			!strings.Contains(u.Err.String(), "--force") || len(u.Model.Calls) > 0 {
+			t.Errorf("%s: exit code %d, %s, asked %q", line, u.Code, &u.Err, u.Model.Calls)
 		}
-		u.err.Reset()
+		u.Err.Reset()
 	}
-	u.types("set-min-units", "web", "1001", "--force") // more than the controller takes
-	u.sees(2, "", "ERROR the minimum number of units is at most 1000\nFor usage: juju help set-min-units\n")
-	u.types("set-min-units", "web", "101", "--force")
-	u.asked("SetMinUnits web 101")
-	u.types("add-unit", "web", "-n", "101", "--force")
-	if got := u.fake.calls; len(got) != 2 || got[0] != "AddUnits web 100 []" || got[1] != "AddUnits web 1 []" {
-		t.Errorf("asked %q", u.fake.calls)
+	u.Types("set-min-units", "web", "1001", "--force") // more than the controller takes
+	u.Sees(2, "", "ERROR the minimum number of units is at most 1000\nFor usage: juju help set-min-units\n")
+	u.Types("set-min-units", "web", "101", "--force")
+	u.Asked("SetMinUnits web 101")
+	u.Types("add-unit", "web", "-n", "101", "--force")
+	if got := u.Model.Calls; len(got) != 2 || got[0] != "AddUnits web 100 []" || got[1] != "AddUnits web 1 []" {
+		t.Errorf("asked %q", u.Model.Calls)
 	}
 }
 
@@ -39,31 +40,31 @@ func TestABundleOfManyUnitsNeedsForce(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
 	u := newUser(t)
-	write(t, file, "applications: {store: {charm: ./store, num_units: 100}, web: {charm: ./web, num_units: 100000}}\n")
-	u.types("deploy", file)
-	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the maximum is 100\n"+
+	clitest.Write(t, file, "applications: {store: {charm: ./store, num_units: 100}, web: {charm: ./web, num_units: 100000}}\n")
+	u.Types("deploy", file)
+	u.Asked("Status")
+	u.Sees(1, "", "ERROR cannot deploy bundle: application \"web\": cannot add 100000 units at once: the maximum is 100\n"+
 		"To add more with one command: --force\nNothing was changed.\n")
-	write(t, file, "applications: {web: {charm: ./web, num_units: 101}}\n")
-	u.types("deploy", file, "--force", "--dry-run", "-q")
-	if n := strings.Count(u.out.String(), "add unit web/"); u.code != 0 || n != 101 {
-		t.Errorf("by force: exit code %d, %d units", u.code, n)
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 101}}\n")
+	u.Types("deploy", file, "--force", "--dry-run", "-q")
+	if n := strings.Count(u.Out.String(), "add unit web/"); u.Code != 0 || n != 101 {
+		t.Errorf("by force: exit code %d, %d units", u.Code, n)
 	}
-	write(t, file, "applications: {web: {charm: ./web, num_units: 0}}\n")
-	u.types("deploy", file, "-q")
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 0}}\n")
+	u.Types("deploy", file, "-q")
 	service := entity.ServiceStatus{Name: "web", CharmURL: "local:jammy/web-0", Series: "jammy"}
 	service.Units = []entity.UnitStatus{{Name: "web/0", Machine: "0"}}
-	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{service}}}
-	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", num_units: 101}}\n")
-	u.types("deploy", file, "--dry-run", "-q")
-	if u.code != 0 {
-		t.Errorf("100 more: exit code %d, %s", u.code, &u.err)
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{service}}}
+	clitest.Write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", num_units: 101}}\n")
+	u.Types("deploy", file, "--dry-run", "-q")
+	if u.Code != 0 {
+		t.Errorf("100 more: exit code %d, %s", u.Code, &u.Err)
 	}
 }
 
 // A manyModel ends the command's context when it is asked for units for the second time.
 type manyModel struct {
-	*fakeModel
+	*clitest.FakeModel
 	end func()
 	n   int
 }
@@ -74,7 +75,7 @@ func (m *manyModel) AddUnits(ctx context.Context, service string, n int, to []en
 		m.end()
 		return nil, nil, context.Cause(ctx)
 	}
-	return m.fakeModel.AddUnits(ctx, service, n, to, attach...)
+	return m.FakeModel.AddUnits(ctx, service, n, to, attach...)
 }
 
 // An interrupted command says what it has added, and what adds the rest.
@@ -83,22 +84,22 @@ func TestAddingUnitsIsInterrupted(t *testing.T) {
 	u := newUser(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	model := &manyModel{fakeModel: u.fake, end: cancel}
-	u.session.Connect = func(context.Context) (io.Closer, error) {
-		u.fake.opened++
+	model := &manyModel{FakeModel: u.Model, end: cancel}
+	u.Session.Connect = func(context.Context) (io.Closer, error) {
+		u.Model.Opened++
 		return model, nil
 	}
-	u.typesUntil(ctx, "add-unit", "web", "-n", "250", "--force", "--to", "3")
-	said := u.err.String()
-	if _, added, _ := strings.Cut(said, "Added "); u.code == 0 || strings.Count(added, "web/") != limits.MaxAtOnce {
-		t.Errorf("exit code %d, it says %q", u.code, said)
+	u.TypesUntil(ctx, "add-unit", "web", "-n", "250", "--force", "--to", "3")
+	said := u.Err.String()
+	if _, added, _ := strings.Cut(said, "Added "); u.Code == 0 || strings.Count(added, "web/") != limits.MaxAtOnce {
+		t.Errorf("exit code %d, it says %q", u.Code, said)
 	}
 	want := "100 of 250 units were added. To add the others: juju add-unit web -n 150\n" +
 		"The controller may still be adding up to 100 of them. To check: juju status web\n"
 	if !strings.Contains(said, want) || !strings.Contains(said, `Adding units to service "web": 0 of 250`) {
 		t.Errorf("it says %q", said)
 	}
-	if got := fmt.Sprint(u.fake.calls); got != fmt.Sprintf("[AddUnits web %d [3]]", limits.MaxAtOnce) {
+	if got := fmt.Sprint(u.Model.Calls); got != fmt.Sprintf("[AddUnits web %d [3]]", limits.MaxAtOnce) {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -13,27 +14,27 @@ import (
 func declaring(t *testing.T) (*realUser, string) {
 	t.Helper()
 	u := newRealUser(t)
-	u.freeze()
+	u.Freeze()
 	file := shop(t)
-	u.types("apply", file, "-q")
-	u.sees(0, "Executing changes:\n"+shopChanges, "")
+	u.Types("apply", file, "-q")
+	u.Sees(0, "Executing changes:\n"+shopChanges, "")
 	return u, file
 }
 
 // What differs is shown in both directions, and changed back, except what can be removed only if asked to.
 func TestDeclaredModelIsComparedAndApplied(t *testing.T) {
 	u, file := declaring(t)
-	u.types("diff", file)
-	u.sees(0, "", "No differences.\n")
-	u.types("diff", file, "--format", "json")
-	u.sees(0, "{}\n", "No differences.\n")
+	u.Types("diff", file)
+	u.Sees(0, "", "No differences.\n")
+	u.Types("diff", file, "--format", "json")
+	u.Sees(0, "{}\n", "No differences.\n")
 	for _, line := range []string{"config web title= port=7 --reset ratio", "unexpose web", "add-unit web", "set-constraints web mem=2G",
 		"destroy-unit store/1", "destroy-relation web store", "add-relation log store", "add-machine"} {
 		u.runs(strings.Fields(line)...)
 	}
 	u.runs("deploy", filepath.Join(filepath.Dir(file), "store"), "extra")
-	u.types("diff", file)
-	u.sees(1, `ACTION  KIND      NAME                      DETAIL
+	u.Types("diff", file)
+	u.Sees(1, `ACTION  KIND      NAME                      DETAIL
 remove  service   extra                     charm local:jammy/store-1, 1 unit
 change  service   store                     units: 1 -> 2
 change  service   web                       units: 5 -> 4
@@ -47,8 +48,8 @@ remove  machine   5                         jammy
 add     relation  web:store store:db
 remove  relation  log:host store:juju-info
 `, "")
-	u.types("apply", file)
-	u.sees(0, `Executing changes:
+	u.Types("apply", file)
+	u.Sees(0, `Executing changes:
 - set application options for web
 - reset application options of web to the charm's defaults: port
 - set constraints for web to "mem=1G"
@@ -63,28 +64,28 @@ Left, as --prune is not given: unit web/4
 Left, as --prune is not given: machine 4
 Left, as --prune is not given: machine 5
 `)
-	u.types("apply", file, "--prune", "-q")
-	u.sees(0, `Executing changes:
+	u.Types("apply", file, "--prune", "-q")
+	u.Sees(0, `Executing changes:
 - remove relation log:host - store:juju-info
 - remove application extra
 - remove unit web/4
 - remove machine 4
 - remove machine 5
 `, "")
-	u.types("diff", file)
-	u.sees(0, "", "No differences.\n")
+	u.Types("diff", file)
+	u.Sees(0, "", "No differences.\n")
 }
 
 // A machine that nothing uses is taken for one that the file declares and the model lacks, if it is like that: an
 // interrupted command may have added it.
 func TestUnusedMachineIsTakenForADeclaredOne(t *testing.T) {
 	u := newRealUser(t)
-	u.freeze()
+	u.Freeze()
 	file := shop(t)
 	u.runs("add-machine", "--constraints", "mem=9G")
 	u.runs("add-machine", "--constraints", "cores=2")
-	u.types("diff", file)
-	if out := u.out.String(); !strings.Contains(out, "remove  machine   0") || strings.Contains(out, "machine   1") ||
+	u.Types("diff", file)
+	if out := u.Out.String(); !strings.Contains(out, "remove  machine   0") || strings.Contains(out, "machine   1") ||
 		!strings.Contains(out, "add     machine   new 1") || strings.Contains(out, "new 0") {
 		t.Errorf("the differences are\n%s", out)
 	}
@@ -106,36 +107,36 @@ func TestWhatADeclaredModelCannotChange(t *testing.T) {
 			"    - web\nNothing was changed.\n",
 		"applications: {web: {num_units: 9}, later: {charm: ./later, num_units: 200}}": "Nothing was changed.\n",
 	} {
-		write(t, overlay, text)
+		clitest.Write(t, overlay, text)
 		before := modelOf(u)
-		u.types("apply", file, "--overlay", overlay, "--prune")
-		if u.code != 1 || !strings.HasSuffix(u.err.String(), want) {
-			t.Errorf("%s: exit code %d, it says\n%s\nwant\n%s", text, u.code, u.err.String(), want)
+		u.Types("apply", file, "--overlay", overlay, "--prune")
+		if u.Code != 1 || !strings.HasSuffix(u.Err.String(), want) {
+			t.Errorf("%s: exit code %d, it says\n%s\nwant\n%s", text, u.Code, u.Err.String(), want)
 		}
 		if now := modelOf(u); now != before {
 			t.Errorf("%s: it has changed\n%s\nto\n%s", text, before, now)
 		}
 	}
-	write(t, overlay, `applications:
+	clitest.Write(t, overlay, `applications:
   web: {constraints: mem=2G}
   store: {storage: {data: 5G}}
 machines: {"0": {constraints: cores=9}, "1": {annotations: {rack: c}}}
 `)
-	u.types("apply", file, "--overlay", overlay, "--prune")
+	u.Types("apply", file, "--overlay", overlay, "--prune")
 	const staying = "WARNING machine \"0\": the constraints of machine 0 stay \"cores=2\"\n"
-	u.sees(0, "Executing changes:\n- set storage for new units of store to data=dummy,5120M,1\n- set constraints for web to \"mem=2G\"\n",
+	u.Sees(0, "Executing changes:\n- set storage for new units of store to data=dummy,5120M,1\n- set constraints for web to \"mem=2G\"\n",
 		"WARNING application \"store\": the new storage is for new units: store/0, store/1 keep theirs\n"+
 			"WARNING application \"web\": the new constraints are for new machines: web/0, web/1, web/2, web/3 keep theirs\n"+
 			staying+"Apply completed.\n")
 
 	// Trust is taken away like any setting, and what is trusted already needs no consent.
 	u.runs("trust", "web")
-	write(t, overlay, "applications: {web: {constraints: mem=2G, trust: true}}")
-	u.types("apply", file, "--overlay", overlay)
-	u.sees(0, "", "No changes to apply.\n")
-	write(t, overlay, "applications: {web: {constraints: mem=2G}}")
-	u.types("apply", file, "--overlay", overlay)
-	u.sees(0, "Executing changes:\n- reset application options of web to the charm's defaults: trust\n", "Apply completed.\n")
+	clitest.Write(t, overlay, "applications: {web: {constraints: mem=2G, trust: true}}")
+	u.Types("apply", file, "--overlay", overlay)
+	u.Sees(0, "", "No changes to apply.\n")
+	clitest.Write(t, overlay, "applications: {web: {constraints: mem=2G}}")
+	u.Types("apply", file, "--overlay", overlay)
+	u.Sees(0, "Executing changes:\n- reset application options of web to the charm's defaults: trust\n", "Apply completed.\n")
 }
 
 // Units below a service's minimum would come back, so they are not removed.
@@ -143,52 +144,52 @@ func TestMinimumOfADeclaredService(t *testing.T) {
 	u, file := declaring(t)
 	u.runs("set-min-units", "web", "3")
 	overlay := filepath.Join(filepath.Dir(file), "o.yaml")
-	write(t, overlay, "applications: {web: {num_units: 2, to: []}, store: {to: []}}\nmachines: {}\n")
-	u.types("apply", file, "--overlay", overlay, "--prune")
-	u.sees(0, "Executing changes:\n- remove unit web/3\n- remove machine 3\n", "WARNING application \"web\" keeps at least 3 units, "+
+	clitest.Write(t, overlay, "applications: {web: {num_units: 2, to: []}, store: {to: []}}\nmachines: {}\n")
+	u.Types("apply", file, "--overlay", overlay, "--prune")
+	u.Sees(0, "Executing changes:\n- remove unit web/3\n- remove machine 3\n", "WARNING application \"web\" keeps at least 3 units, "+
 		"its minimum; to change that: juju set-min-units web 2\nApply completed.\n")
-	u.types("apply", file, "--overlay", overlay, "--prune", "-q")
-	u.sees(0, "", "")
+	u.Types("apply", file, "--overlay", overlay, "--prune", "-q")
+	u.Sees(0, "", "")
 }
 
 // The exit code of diff says whether something differs; of an error it is another.
 func TestExitCodesOfDiff(t *testing.T) {
 	u, file := declaring(t)
 	for line, code := range map[string]int{"diff " + file: 0, "diff nosuch.yaml": 2, "diff " + file + " --format x": 2, "diff": 2} {
-		if u.types(strings.Fields(line)...); u.code != code {
-			t.Errorf("%s: exit code %d, %s", line, u.code, u.err.String())
+		if u.Types(strings.Fields(line)...); u.Code != code {
+			t.Errorf("%s: exit code %d, %s", line, u.Code, u.Err.String())
 		}
 	}
 	u.runs("expose", "store")
-	if u.types("diff", file, "-q"); u.code != 1 || u.err.Len() > 0 {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	if u.Types("diff", file, "-q"); u.Code != 1 || u.Err.Len() > 0 {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
-	u.fake.err = entity.Errorf(entity.Unauthorized, "no")
+	u.Model.Returns.Err = entity.Errorf(entity.Unauthorized, "no")
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "web", "metadata.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if u.types("diff", file); u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR the provided bundle") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	if u.Types("diff", file); u.Code != 2 || !strings.HasPrefix(u.Err.String(), "ERROR the provided bundle") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
 }
 
 // A machine with containers stays until they are gone, and these go with their units.
 func TestMachineWithContainersIsNotRemoved(t *testing.T) {
 	u := newRealUser(t)
-	u.freeze()
+	u.Freeze()
 	file := shop(t)
-	write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: ['lxd:0', 'lxd:0']}, store: {charm: ./store, num_units: 1}}\nmachines: {'0': {}}\n")
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: ['lxd:0', 'lxd:0']}, store: {charm: ./store, num_units: 1}}\nmachines: {'0': {}}\n")
 	u.runs("apply", file)
-	u.types("diff", file)
-	u.sees(0, "", "No differences.\n")
-	write(t, file, "applications: {store: {charm: ./store, num_units: 1}}\n")
-	u.types("diff", file)
-	u.sees(1, `ACTION  KIND     NAME  DETAIL
+	u.Types("diff", file)
+	u.Sees(0, "", "No differences.\n")
+	clitest.Write(t, file, "applications: {store: {charm: ./store, num_units: 1}}\n")
+	u.Types("diff", file)
+	u.Sees(1, `ACTION  KIND     NAME  DETAIL
 remove  service  web   charm local:jammy/web-0, 2 units
 remove  machine  1     jammy
 `, "")
-	u.types("apply", file, "--prune")
-	u.sees(0, "Executing changes:\n- remove application web\n",
+	u.Types("apply", file, "--prune")
+	u.Sees(0, "Executing changes:\n- remove application web\n",
 		"Machine 1 stays for now: machine 1 has containers. To remove it later, repeat the command.\nApply completed.\n")
 	if _, _, err := u.model.Cleaner().Cleanup(t.Context()); err != nil {
 		t.Fatal(err)

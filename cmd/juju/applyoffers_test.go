@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/clitest"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -21,7 +22,7 @@ relations: [[web, kv]]
 func sharing(t *testing.T) (u *realUser, other *state.State, file string) {
 	t.Helper()
 	u, file = newRealUser(t), shop(t)
-	u.freeze()
+	u.Freeze()
 	ctx := t.Context()
 	ok := func(err error) {
 		t.Helper()
@@ -39,7 +40,7 @@ func sharing(t *testing.T) (u *realUser, other *state.State, file string) {
 		CharmURL: statetest.Charm(t, other, "{name: far, summary: s, description: d, provides: {db: kv, more: http}}")})
 	ok(err)
 	ok(other.CrossModel().AddOffer(ctx, entity.NewOffer{Name: "kv", Service: "far", Endpoints: []string{"db"}}))
-	write(t, file, declaredOffers)
+	clitest.Write(t, file, declaredOffers)
 	return u, other, file
 }
 
@@ -47,15 +48,15 @@ func sharing(t *testing.T) (u *realUser, other *state.State, file string) {
 // exported. Others change them, and they are changed back; what is not declared is removed only if asked to.
 func TestOffersOfADeclaredModel(t *testing.T) {
 	u, _, file := sharing(t)
-	u.types("diff", file)
-	u.sees(1, `ACTION  KIND      NAME             DETAIL
+	u.Types("diff", file)
+	u.Sees(1, `ACTION  KIND      NAME             DETAIL
 add     service   web              charm ./web, 0 units
 add     saas      kv               offer admin/other.kv
 add     offer     site             application web, endpoints site
 add     relation  web:store kv:db
 `, "")
-	u.types("apply", file)
-	u.sees(0, `Executing changes:
+	u.Types("apply", file)
+	u.Sees(0, `Executing changes:
 - upload charm ./web
 - deploy application web using ./web
 - consume offer kv at admin/other.kv
@@ -64,15 +65,15 @@ add     relation  web:store kv:db
 - grant user eve read access to offer site
 - add relation web:store - kv:db
 `, "Uploading charm \"./web\"\nApply completed.\n")
-	u.types("apply", file, "--prune")
-	u.sees(0, "", "No changes to apply.\n")
+	u.Types("apply", file, "--prune")
+	u.Sees(0, "", "No changes to apply.\n")
 	exported := filepath.Join(filepath.Dir(file), "exported.yaml")
 	u.runs("export-bundle", "--filename", exported)
 	for _, f := range []string{file, exported} {
-		u.types("diff", f)
-		u.sees(0, "", "No differences.\n")
-		u.types("deploy", f)
-		u.sees(0, "", "No changes to apply.\n")
+		u.Types("diff", f)
+		u.Sees(0, "", "No differences.\n")
+		u.Types("deploy", f)
+		u.Sees(0, "", "No changes to apply.\n")
 	}
 
 	api, err := u.connect(t.Context())
@@ -94,13 +95,13 @@ add     relation  web:store kv:db
 	if err := u.model.CrossModel().AddOffer(t.Context(), entity.NewOffer{Name: "extra", Service: "web", Endpoints: []string{"site"}}); err != nil {
 		t.Fatal(err)
 	}
-	u.types("deploy", file) // removes nothing
-	u.sees(0, "Executing changes:\n- grant user bob consume access to offer site\n- add relation web:store - kv:db\n", "Deploy of bundle completed.\n")
+	u.Types("deploy", file) // removes nothing
+	u.Sees(0, "Executing changes:\n- grant user bob consume access to offer site\n- add relation web:store - kv:db\n", "Deploy of bundle completed.\n")
 	access("revoke", "bob", "read")
 	u.runs("destroy-relation", "web", "kv")
-	write(t, file, strings.Replace(declaredOffers, "bob", "BOB", 1))
-	u.types("diff", file)
-	u.sees(1, `ACTION  KIND      NAME               DETAIL
+	clitest.Write(t, file, strings.Replace(declaredOffers, "bob", "BOB", 1))
+	u.Types("diff", file)
+	u.Sees(1, `ACTION  KIND      NAME               DETAIL
 remove  saas      more               offer admin/other.kv
 remove  offer     extra              application web, endpoints site
 change  offer     site               access of bob: none -> consume
@@ -108,22 +109,22 @@ change  offer     site               access of eve: admin -> read
 add     relation  web:store kv:db
 remove  relation  web:store more:db
 `, "")
-	u.types("apply", file)
-	u.sees(0, `Executing changes:
+	u.Types("apply", file)
+	u.Sees(0, `Executing changes:
 - grant user BOB consume access to offer site
 - lower access of user eve to offer site from admin to read
 - add relation web:store - kv:db
 `, "Apply completed.\nLeft, as --prune is not given: offer extra\nLeft, as --prune is not given: SAAS more\n")
-	write(t, file, strings.Replace(declaredOffers, "eve: read, ", "", 1))
-	u.types("apply", file, "--prune")
-	u.sees(0, "Executing changes:\n- remove offer extra\n- remove read access of user eve to offer site\n- remove SAAS more\n", "Apply completed.\n")
-	u.types("diff", file)
-	u.sees(0, "", "No differences.\n")
-	write(t, file, "applications: {web: {charm: ./web, num_units: 0}}\n")
-	u.types("apply", file, "--prune")
-	u.sees(0, "Executing changes:\n- remove offer site\n- remove SAAS kv\n", "Apply completed.\n")
-	u.types("diff", file)
-	u.sees(0, "", "No differences.\n")
+	clitest.Write(t, file, strings.Replace(declaredOffers, "eve: read, ", "", 1))
+	u.Types("apply", file, "--prune")
+	u.Sees(0, "Executing changes:\n- remove offer extra\n- remove read access of user eve to offer site\n- remove SAAS more\n", "Apply completed.\n")
+	u.Types("diff", file)
+	u.Sees(0, "", "No differences.\n")
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 0}}\n")
+	u.Types("apply", file, "--prune")
+	u.Sees(0, "Executing changes:\n- remove offer site\n- remove SAAS kv\n", "Apply completed.\n")
+	u.Types("diff", file)
+	u.Sees(0, "", "No differences.\n")
 }
 
 // What can't be offered or consumed is refused by name before anything changes, and so is the removal of an offer that is used.
@@ -157,10 +158,10 @@ func TestOffersThatADeclaredModelCannotHave(t *testing.T) {
 		if text == declaredOffers {
 			t.Fatal(test.about)
 		}
-		write(t, file, text)
-		u.types("apply", file, "--prune")
-		if u.code != 1 || !strings.Contains(u.err.String(), test.want) || !strings.Contains(u.err.String(), "Nothing was changed.") {
-			t.Errorf("%s: exit code %d, %s%s\nwant %s", test.about, u.code, u.out.String(), u.err.String(), test.want)
+		clitest.Write(t, file, text)
+		u.Types("apply", file, "--prune")
+		if u.Code != 1 || !strings.Contains(u.Err.String(), test.want) || !strings.Contains(u.Err.String(), "Nothing was changed.") {
+			t.Errorf("%s: exit code %d, %s%s\nwant %s", test.about, u.Code, u.Out.String(), u.Err.String(), test.want)
 		}
 		if modelOf(u) != before {
 			t.Fatalf("%s: the model has changed", test.about)
@@ -171,9 +172,9 @@ func TestOffersThatADeclaredModelCannotHave(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.info.Tag, u.info.Password = entity.UserTag("bob"), "a long password"
-	write(t, file, strings.Replace(declaredOffers, "saas: {kv: {url: other.kv}}\nrelations: [[web, kv]]\n", "", 1))
-	u.types("apply", file)
-	if want := "ERROR cannot offer services of the model: permission denied\n"; u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
-		t.Errorf("exit code %d, %s, want %s", u.code, u.err.String(), want)
+	clitest.Write(t, file, strings.Replace(declaredOffers, "saas: {kv: {url: other.kv}}\nrelations: [[web, kv]]\n", "", 1))
+	u.Types("apply", file)
+	if want := "ERROR cannot offer services of the model: permission denied\n"; u.Code != 1 || !strings.HasPrefix(u.Err.String(), want) {
+		t.Errorf("exit code %d, %s, want %s", u.Code, u.Err.String(), want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"juju/cmd/juju/clitest"
 )
 
 // Declared models are applied one after the other to the same model, in which others change things too. What is refused
@@ -29,23 +31,23 @@ func TestRandomDeclaredModelsAreApplied(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		text := randomDeclared(r)
-		write(t, file, text)
+		clitest.Write(t, file, text)
 		about := fmt.Sprintf("seed %d, %d:\n%s\n", seed, n, text)
 		meddle(u, r)
 		before := modelOf(u)
-		u.types("apply", file)
-		if u.code != 0 {
+		u.Types("apply", file)
+		if u.Code != 0 {
 			if now := modelOf(u); now != before {
 				t.Fatalf("%sit is refused, after it has changed\n%s\nto\n%s", about, before, now)
 			}
 			continue
 		}
 		applied++
-		u.types("diff", file)
-		for _, line := range strings.Split(strings.TrimSpace(u.out.String()), "\n") {
-			if u.code == 1 && line != "" && !strings.HasPrefix(line, "remove ") && !strings.HasPrefix(line, "ACTION ") &&
+		u.Types("diff", file)
+		for _, line := range strings.Split(strings.TrimSpace(u.Out.String()), "\n") {
+			if u.Code == 1 && line != "" && !strings.HasPrefix(line, "remove ") && !strings.HasPrefix(line, "ACTION ") &&
 				!strings.Contains(line, " units: ") {
-				t.Fatalf("%sit is applied, and differs:\n%s", about, u.out.String())
+				t.Fatalf("%sit is applied, and differs:\n%s", about, u.Out.String())
 			}
 		}
 		if more := u.runs("apply", file); more != "" {
@@ -57,9 +59,9 @@ func TestRandomDeclaredModelsAreApplied(t *testing.T) {
 				t.Fatalf("%swith --prune it also changes\n%s", about, removed)
 			}
 		}
-		u.types("diff", file)
-		if u.code != 0 || u.out.String() != "" {
-			t.Fatalf("%swith --prune it differs, with exit code %d, after\n%s:\n%s%s", about, u.code, removed, u.out.String(), u.err.String())
+		u.Types("diff", file)
+		if u.Code != 0 || u.Out.String() != "" {
+			t.Fatalf("%swith --prune it differs, with exit code %d, after\n%s:\n%s%s", about, u.Code, removed, u.Out.String(), u.Err.String())
 		}
 		if more := u.runs("apply", file, "--prune"); more != "" {
 			t.Fatalf("%swith --prune, applied again, it changes\n%s", about, more)
@@ -82,19 +84,19 @@ func randomDeclared(r *rand.Rand) string {
 
 // meddle changes something in the model by other commands. Some of them may fail.
 func meddle(u *realUser, r *rand.Rand) {
-	u.t.Helper()
+	u.T.Helper()
 	name := []string{"web", "store", "log"}[r.IntN(3)] + "-" + string(rune('a'+r.IntN(5)))
 	lines := []string{"add-unit " + name, "expose " + name, "expose " + name + " --to-cidrs 10.0.0.0/8",
 		"expose web-a --endpoints site --to-cidrs 10.0.0.0/8", "config " + name + " title=other port=7", "add-machine",
 		"set-constraints " + name + " mem=3G", "destroy-unit " + name + "/0", "destroy-machine 0", "add-relation web-a store-b"}
 	for range r.IntN(3) {
-		u.types(strings.Fields(lines[r.IntN(len(lines))])...)
+		u.Types(strings.Fields(lines[r.IntN(len(lines))])...)
 	}
 }
 
 // modelOf returns the status of the model, without the time of asking for it.
 func modelOf(u *realUser) string {
-	u.t.Helper()
+	u.T.Helper()
 	status := u.runs("status", "--format", "yaml")
 	return status[:strings.LastIndex(status, "timestamp:")]
 }

@@ -91,12 +91,12 @@ func TestStoreUnavailable(t *testing.T) {
 	address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable,
 		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"),
 		"The controller waits until its MongoDB has a primary."), 0)
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
-	u.session.ReachTimeout = verify.Patience
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := connect.Model(ctx, u.session)
+	u.Session.ReachTimeout = verify.Patience
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := connect.Model(ctx, u.Session)
 		if err == nil {
 			t.Error("logged in")
 			return conn, nil
@@ -104,13 +104,13 @@ func TestStoreUnavailable(t *testing.T) {
 		return nil, err
 	}
 	for _, command := range [][]string{{"status"}, {"expose", "web"}} {
-		u.err.Reset()
-		u.types(command...)
+		u.Err.Reset()
+		u.Types(command...)
 		want := "ERROR cannot log in to controller \"prod\": the controller's store is away since 2026-11-22 01:46:17 " +
 			"UTC, for 42s\n" +
 			"The controller waits until its MongoDB has a primary.\n"
-		if u.code != 1 || u.err.String() != want {
-			t.Errorf("%s: exit code %d, said\n%s", strings.Join(command, " "), u.code, u.err.String())
+		if u.Code != 1 || u.Err.String() != want {
+			t.Errorf("%s: exit code %d, said\n%s", strings.Join(command, " "), u.Code, u.Err.String())
 		}
 	}
 }
@@ -120,21 +120,21 @@ func TestLoginIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	address, cert := refusing(t, nil, 0)
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
-	u.session.ReachTimeout = time.Second
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-		_, err := connect.Model(ctx, u.session)
+	u.Session.ReachTimeout = time.Second
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
+		_, err := connect.Model(ctx, u.Session)
 		return nil, err
 	}
-	u.types("status")
+	u.Types("status")
 	want := "ERROR cannot log in to controller \"prod\": it accepts connections but does not answer: " +
 		"the controller did not answer Admin.Login in time: context deadline exceeded\n" +
 		"It runs, but it is very busy, or its store does not respond: run the command again in a minute.\n" +
 		"If that does not help, check its store, and its log.\n"
-	if u.code != 1 || u.err.String() != want {
-		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	if u.Code != 1 || u.Err.String() != want {
+		t.Errorf("exit code %d, said\n%s", u.Code, u.Err.String())
 	}
 }
 
@@ -148,14 +148,14 @@ func TestOtherServerAnswersForAMoment(t *testing.T) {
 	} {
 		u := newUser(t)
 		address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable, "no"), "Wait."), strangers)
-		u.note(func(c *store.Contents) {
+		u.Note(func(c *store.Contents) {
 			c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 		})
-		u.session.ReachTimeout = verify.Patience
-		u.session.Connect = func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
-		u.types("status")
-		if said := strings.ReplaceAll(u.err.String(), address, "ADDRESS"); u.code != 1 || !strings.HasPrefix(said, want) {
-			t.Errorf("after %d: exit code %d, said\n%s", strangers, u.code, said)
+		u.Session.ReachTimeout = verify.Patience
+		u.Session.Connect = func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.Session) }
+		u.Types("status")
+		if said := strings.ReplaceAll(u.Err.String(), address, "ADDRESS"); u.Code != 1 || !strings.HasPrefix(said, want) {
+			t.Errorf("after %d: exit code %d, said\n%s", strangers, u.Code, said)
 		}
 	}
 }

@@ -55,14 +55,14 @@ func TestHostileBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u.types("verify-backup", path, "--format", "json")
+		u.Types("verify-backup", path, "--format", "json")
 		var shown map[string]string
-		if err := json.Unmarshal(u.out.Bytes(), &shown); err != nil || shown["controller-name"] != name || shown["controller-uuid"] != "uuid" {
-			t.Errorf("%v: %s%s", err, u.out.String(), u.err.String())
+		if err := json.Unmarshal(u.Out.Bytes(), &shown); err != nil || shown["controller-name"] != name || shown["controller-uuid"] != "uuid" {
+			t.Errorf("%v: %s%s", err, u.Out.String(), u.Err.String())
 		}
 		for _, command := range []string{"verify-backup", "restore-backup"} {
-			u.types(command, path)
-			if out := u.out.String() + u.err.String(); strings.Contains(out, "\x1b") || strings.Contains(command, "restore") &&
+			u.Types(command, path)
+			if out := u.Out.String() + u.Err.String(); strings.Contains(out, "\x1b") || strings.Contains(command, "restore") &&
 				!strings.Contains(out, "is not a valid controller name") {
 				t.Errorf("%s %q: printed %q", command, name, out)
 			}

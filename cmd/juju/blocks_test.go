@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"testing"
 
 	"juju/state/entity"
@@ -10,52 +9,41 @@ import (
 func TestDisabledCommandsAreListed(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.blocks = []entity.Block{{Type: entity.BlockRemove, Message: "ask\nSA"}, {Type: entity.BlockChange}}
-	u.types("disabled-commands")
-	u.sees(0, "Disabled commands  Message\nremove-object      ask\\nSA\nall\n", "")
-	u.types("disabled-commands", "--format", "json")
-	u.sees(0, `[{"command-set":"remove-object","message":"ask\nSA"},{"command-set":"all"}]`+"\n", "")
-	u.fake.blocks = nil
-	u.types("disabled-commands", "--format", "yaml")
-	u.sees(0, "[]\n", "")
+	u.Model.Returns.Blocks = []entity.Block{{Type: entity.BlockRemove, Message: "ask\nSA"}, {Type: entity.BlockChange}}
+	u.Types("disabled-commands")
+	u.Sees(0, "Disabled commands  Message\nremove-object      ask\\nSA\nall\n", "")
+	u.Types("disabled-commands", "--format", "json")
+	u.Sees(0, `[{"command-set":"remove-object","message":"ask\nSA"},{"command-set":"all"}]`+"\n", "")
+	u.Model.Returns.Blocks = nil
+	u.Types("disabled-commands", "--format", "yaml")
+	u.Sees(0, "[]\n", "")
 }
 
 // A disabled command says why it is refused, and how to enable it.
 func TestDisabledCommandsSayHowToEnableThem(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."),
+	u.Model.Returns.Err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."),
 		"To enable removal, run\n\n    juju enable-command remove-object\n")
-	u.types("destroy-unit", "web/0")
-	u.sees(1, "", "ERROR Ask SA.\nTo enable removal, run\n\n    juju enable-command remove-object\n\n")
+	u.Types("destroy-unit", "web/0")
+	u.Sees(1, "", "ERROR Ask SA.\nTo enable removal, run\n\n    juju enable-command remove-object\n\n")
 }
-
-func (f *fakeController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
-	var blocked []entity.ModelBlocks
-	for _, m := range f.models {
-		blocked = append(blocked, entity.ModelBlocks{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag,
-			Blocks: []string{"BlockRemove", "BlockChange"}})
-	}
-	return blocked, nil
-}
-
-func (f *fakeController) RemoveBlocks(context.Context) error { return f.asked("RemoveBlocks") }
 
 func TestDisabledCommandsOfAllModels(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
-	u.types("disabled-commands", "--all")
-	u.sees(0, "Name           Model UUID    Disabled commands\n"+
+	u := newUser(t).WithModels()
+	u.Types("disabled-commands", "--all")
+	u.Sees(0, "Name           Model UUID    Disabled commands\n"+
 		"admin/default  default-uuid  all, remove-object\neve/shared     shared-uuid   all, remove-object\n", "")
-	u.types("disabled-commands", "--all", "--format", "json")
-	u.sees(0, `[{"name":"admin/default","model-uuid":"default-uuid","disabled-commands":["all","remove-object"]},`+
+	u.Types("disabled-commands", "--all", "--format", "json")
+	u.Sees(0, `[{"name":"admin/default","model-uuid":"default-uuid","disabled-commands":["all","remove-object"]},`+
 		`{"name":"eve/shared","model-uuid":"shared-uuid","disabled-commands":["all","remove-object"]}]`+"\n", "")
-	u.types("remove-all-blocks")
-	u.sees(0, "", "")
-	if len(u.ctrl.calls) != 1 {
-		t.Errorf("asked %q", u.ctrl.calls)
+	u.Types("remove-all-blocks")
+	u.Sees(0, "", "")
+	if len(u.Controller.Calls) != 1 {
+		t.Errorf("asked %q", u.Controller.Calls)
 	}
-	u.ctrl.models = nil
-	u.types("disabled-commands", "--all")
-	u.sees(0, "", "No commands are currently disabled.\n")
+	u.Controller.ModelInfos = nil
+	u.Types("disabled-commands", "--all")
+	u.Sees(0, "", "No commands are currently disabled.\n")
 }

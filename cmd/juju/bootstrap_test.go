@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/cmd/juju/wait/waittest"
@@ -22,56 +23,56 @@ import (
 )
 
 // newcomer returns a user who has no controller.
-func newcomer(t *testing.T) *user {
+func newcomer(t *testing.T) *clitest.User {
 	t.Helper()
 	u := newUser(t)
-	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
+	u.Note(func(c *store.Contents) { delete(c.Controllers, "prod") })
 	return u
 }
 
 // left checks whether a bootstrap left anything.
-func (u *user) left(nothing bool) {
-	u.t.Helper()
-	_, err := os.Stat(u.env["JUJU_DATA"])
+func left(u *clitest.User, nothing bool) {
+	u.T.Helper()
+	_, err := os.Stat(u.Env["JUJU_DATA"])
 	if nothing != errors.Is(err, fs.ErrNotExist) {
-		u.t.Errorf("the user's directory: %v", err)
+		u.T.Errorf("the user's directory: %v", err)
 	}
 }
 
 func TestBootstrapWithoutBinaries(t *testing.T) {
 	u := newcomer(t)
 	t.Setenv("PATH", t.TempDir())
-	u.types("bootstrap")
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot find jujud: it is neither in ") ||
-		!strings.HasSuffix(u.err.String(),
+	u.Types("bootstrap")
+	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "ERROR cannot find jujud: it is neither in ") ||
+		!strings.HasSuffix(u.Err.String(),
 			" nor on PATH\nInstall all of juju's binaries in one directory, or build them there: make build\n") {
-		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+		t.Errorf("exit code %d, said\n%s", u.Code, u.Err.String())
 	}
 	dir := binariesOnPath(t, "jujud", "unit-agent", "hook-tool")
-	u.types("bootstrap")
-	u.sees(1, "", "ERROR cannot find machine-agent: it is not in "+dir+", where jujud is\n"+
+	u.Types("bootstrap")
+	u.Sees(1, "", "ERROR cannot find machine-agent: it is not in "+dir+", where jujud is\n"+
 		"Install all of juju's binaries in one directory, or build them there: make build\n")
-	u.left(true)
+	left(u, true)
 }
 
 func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
 	binariesOnPath(t)
-	u.types("bootstrap", "mycloud")
-	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd\nTo give the controller a name: juju "+
+	u.Types("bootstrap", "mycloud")
+	u.Sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local, lxd\nTo give the controller a name: juju "+
 		"bootstrap local NAME\n")
-	u.types("bootstrap", "local", "prod")
-	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
+	u.Types("bootstrap", "local", "prod")
+	u.Sees(1, "", "ERROR controller \"prod\" already exists\n"+
 		"To use another name: juju bootstrap local NAME; to destroy the existing controller: juju destroy-environment prod\n")
-	dir := clouds.Dir(u.store(), "local", "half")
+	dir := clouds.Dir(u.Store(), "local", "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	u.types("bootstrap", "local", "half")
-	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"half\" did not finish\n"+
+	u.Types("bootstrap", "local", "half")
+	u.Sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"half\" did not finish\n"+
 		"To clean up before you bootstrap again: juju destroy-environment half\n")
-	u.types("destroy-environment", "half", "-y")
-	u.sees(0, "", "Destroying controller \"half\" and everything in it\nController \"half\" is destroyed.\n")
+	u.Types("destroy-environment", "half", "-y")
+	u.Sees(0, "", "Destroying controller \"half\" and everything in it\nController \"half\" is destroyed.\n")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
 	}
@@ -81,20 +82,20 @@ func TestBootstrapRefusals(t *testing.T) {
 func TestFailedBootstrap(t *testing.T) {
 	u := newcomer(t)
 	bin := binariesOnPath(t)
-	u.types("bootstrap", "-q")
-	u.sees(1, "", "ERROR not today\nCome back tomorrow\n")
-	u.left(true)
+	u.Types("bootstrap", "-q")
+	u.Sees(1, "", "ERROR not today\nCome back tomorrow\n")
+	left(u, true)
 
-	u.types("bootstrap", "-q", "--keep-broken")
-	dir := clouds.Dir(u.store(), "local", "local")
-	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+". To remove it: juju "+
+	u.Types("bootstrap", "-q", "--keep-broken")
+	dir := clouds.Dir(u.Store(), "local", "local")
+	u.Sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+". To remove it: juju "+
 		"destroy-environment local\n")
 	if !isDir(dir) {
 		t.Errorf("nothing is left")
 	}
-	u.types("destroy-environment", "local", "-y", "-q")
-	u.sees(0, "", "")
-	u.left(true)
+	u.Types("destroy-environment", "local", "-y", "-q")
+	u.Sees(0, "", "")
+	left(u, true)
 
 	jujud := func(script string) {
 		t.Helper()
@@ -111,11 +112,11 @@ func TestFailedBootstrap(t *testing.T) {
 		"kill -9 $$": "ERROR cannot create the controller: jujud: signal: killed\n",
 	} {
 		jujud(script)
-		u.types("bootstrap", "-q")
-		if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
-			t.Errorf("%s: exit code %d, said\n%s", script, u.code, u.err.String())
+		u.Types("bootstrap", "-q")
+		if u.Code != 1 || !strings.HasPrefix(u.Err.String(), want) {
+			t.Errorf("%s: exit code %d, said\n%s", script, u.Code, u.Err.String())
 		}
-		u.left(true)
+		left(u, true)
 	}
 
 	// An interrupted bootstrap leaves nothing either. The script opens the FIFO when it runs,
@@ -132,9 +133,9 @@ func TestFailedBootstrap(t *testing.T) {
 			f.Close()
 		}
 	}()
-	u.typesUntil(ctx, "bootstrap", "-q")
-	u.sees(1, "", "ERROR interrupted\n")
-	u.left(true)
+	u.TypesUntil(ctx, "bootstrap", "-q")
+	u.Sees(1, "", "ERROR interrupted\n")
+	left(u, true)
 }
 
 // What jujud warns of is shown, also if the controller then does not start.
@@ -146,11 +147,11 @@ echo '{"controller-uuid":"x","api-addresses":["127.0.0.1:1"],"models":{"default"
 	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	u.types("bootstrap")
-	if u.code != 1 || strings.Count(u.err.String(), "\nWARNING few files\n") != 1 || !strings.Contains(u.err.String(), "\nERROR ") {
-		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	u.Types("bootstrap")
+	if u.Code != 1 || strings.Count(u.Err.String(), "\nWARNING few files\n") != 1 || !strings.Contains(u.Err.String(), "\nERROR ") {
+		t.Errorf("exit code %d, said\n%s", u.Code, u.Err.String())
 	}
-	u.left(true)
+	left(u, true)
 }
 
 // The password is never on a command line, and is different each time.
@@ -163,7 +164,7 @@ func TestBootstrapParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		u.types("bootstrap", "local", "mine", "--config", "default-series="+local.HostSeries(), "--config",
+		u.Types("bootstrap", "local", "mine", "--config", "default-series="+local.HostSeries(), "--config",
 			"provisioner-harvest-mode=none")
 	}
 	text, err := os.ReadFile(seen)
@@ -171,7 +172,7 @@ func TestBootstrapParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	dir := clouds.Dir(u.store(), "local", "mine")
+	dir := clouds.Dir(u.Store(), "local", "mine")
 	if len(lines) != 4 || lines[0] != "bootstrap --dir "+dir || lines[1] == lines[3] ||
 		!strings.HasPrefix(lines[1],
 			`{"name":"mine","cloud":"local","series":"`+local.HostSeries()+`","user":"admin","password":"`) ||
@@ -184,57 +185,57 @@ func TestBootstrapParams(t *testing.T) {
 func TestDestroyEnvironmentAsks(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
 		"and removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
-		u.session.Stdin = strings.NewReader(answer)
-		u.session.ErrTerminal, u.env["NO_COLOR"] = true, "1"
-		u.types("destroy-environment", "prod")
-		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment "+
+		u.Session.Stdin = strings.NewReader(answer)
+		u.Session.ErrTerminal, u.Env["NO_COLOR"] = true, "1"
+		u.Types("destroy-environment", "prod")
+		u.Sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment "+
 			"prod -y\n")
 	}
-	u.session.ErrTerminal = false
-	u.session.Stdin = strings.NewReader("")
-	u.types("destroy-controller", "prod", "--destroy-all-models")
-	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju "+
+	u.Session.ErrTerminal = false
+	u.Session.Stdin = strings.NewReader("")
+	u.Types("destroy-controller", "prod", "--destroy-all-models")
+	u.Sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju "+
 		"destroy-environment prod -y\n")
-	u.types("destroy-environment", "nope", "-y")
-	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod\n")
-	u.types("destroy-environment")
-	u.sees(2, "", "ERROR no controller specified\nKnown controllers: prod\n")
-	if c, err := u.store().Read(); err != nil || len(c.Controllers) != 1 {
+	u.Types("destroy-environment", "nope", "-y")
+	u.Sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod\n")
+	u.Types("destroy-environment")
+	u.Sees(2, "", "ERROR no controller specified\nKnown controllers: prod\n")
+	if c, err := u.Store().Read(); err != nil || len(c.Controllers) != 1 {
 		t.Errorf("it is forgotten: %v", err)
 	}
-	u.session.Stdin = strings.NewReader("yes\n")
-	u.types("kill-controller", "prod", "-q")
-	u.sees(0, "", question)
-	u.left(true)
-	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: "local"} })
-	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
-	u.sees(0, "", "")
-	u.left(true)
+	u.Session.Stdin = strings.NewReader("yes\n")
+	u.Types("kill-controller", "prod", "-q")
+	u.Sees(0, "", question)
+	left(u, true)
+	u.Note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: "local"} })
+	u.Types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
+	u.Sees(0, "", "")
+	left(u, true)
 }
 
 // destroy-controller refuses a controller with models in use, and names them; one that does not answer too.
 func TestDestroyControllerRefusesModelsInUse(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
-	u.ctrl.add("admin", "shop")
-	connect := u.session.ConnectController
-	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("no answer") }
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
+	u.Controller.Add("admin", "shop")
+	connect := u.Session.ConnectController
+	u.Session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("no answer") }
 	const hint = "To destroy it and all its models: juju destroy-controller --destroy-all-models prod\n"
-	u.types("destroy-controller", "prod", "-y")
-	u.sees(1, "", "ERROR cannot determine whether controller \"prod\" has models in use: no answer\n"+hint)
-	u.session.ConnectController = connect
-	u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
-	u.types("destroy-controller", "prod", "-y")
-	u.sees(1, "", "ERROR cannot destroy controller \"prod\": it has models in use: "+
+	u.Types("destroy-controller", "prod", "-y")
+	u.Sees(1, "", "ERROR cannot determine whether controller \"prod\" has models in use: no answer\n"+hint)
+	u.Session.ConnectController = connect
+	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=active 0=started")}
+	u.Types("destroy-controller", "prod", "-y")
+	u.Sees(1, "", "ERROR cannot destroy controller \"prod\": it has models in use: "+
 		"admin/shop (services: 1, units: 2, machines: 1)\n"+hint)
-	u.fake.statuses = []*entity.ModelStatus{waittest.Model("")}
-	u.types("destroy-controller", "prod", "-y", "-q")
-	u.sees(0, "", "")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("")}
+	u.Types("destroy-controller", "prod", "-y", "-q")
+	u.Sees(0, "", "")
 }
 
 // A controller's end names the storage that it leaves, and not that of earlier ones.
@@ -242,12 +243,12 @@ func TestOnlyItsOwnStorageIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	for _, model := range []string{"earlier", "own"} {
-		write(t, filepath.Join(local.Released(dir), model, "data-0", "file"), "x")
+		clitest.Write(t, filepath.Join(local.Released(dir), model, "data-0", "file"), "x")
 	}
 	imported := filepath.Join(local.Released(dir), "earlier", "data-1")
-	write(t, filepath.Join(imported, "file"), "x")
-	write(t, filepath.Join(dir, "earlier"), "earlier/data-0\nearlier/data-1")
-	write(t, filepath.Join(dir, "storage", "own", "file"), "x")
+	clitest.Write(t, filepath.Join(imported, "file"), "x")
+	clitest.Write(t, filepath.Join(dir, "earlier"), "earlier/data-0\nearlier/data-1")
+	clitest.Write(t, filepath.Join(dir, "storage", "own", "file"), "x")
 	if err := os.Symlink(imported, filepath.Join(dir, "storage", "own", "disk-2")); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +289,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 			if test.flag != "" {
 				args = append(args, "--mongo-url", test.flag)
 			}
-			u.types(args...)
+			u.Types(args...)
 			text, err := os.ReadFile(seen)
 			if err != nil {
 				t.Fatal(err)
@@ -301,19 +302,19 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 			if params.MongoURL != test.want {
 				t.Errorf("jujud is given %q", params.MongoURL)
 			}
-			if strings.Contains(before, "mongodb://") || strings.Contains(u.err.String(), "s3cret") {
-				t.Errorf("it is in the arguments, the environment or in what was said:\n%s\n%s", before, u.err.String())
+			if strings.Contains(before, "mongodb://") || strings.Contains(u.Err.String(), "s3cret") {
+				t.Errorf("it is in the arguments, the environment or in what was said:\n%s\n%s", before, u.Err.String())
 			}
 		})
 	}
-	u.types("bootstrap", "--mongo-url", "@/none/there")
-	u.sees(1, "", "ERROR cannot read the URL of the MongoDB: open /none/there: no such file or directory\n")
+	u.Types("bootstrap", "--mongo-url", "@/none/there")
+	u.Sees(1, "", "ERROR cannot read the URL of the MongoDB: open /none/there: no such file or directory\n")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u.types("bootstrap", "--mongo-url", "@"+file)
-	u.sees(1, "", "ERROR cannot read the URL of the MongoDB: "+file+" is empty\n")
-	u.left(true)
+	u.Types("bootstrap", "--mongo-url", "@"+file)
+	u.Sees(1, "", "ERROR cannot read the URL of the MongoDB: "+file+" is empty\n")
+	left(u, true)
 }
 
 // Two bootstraps of one name don't overlap. The second one's error does not tell the user to
@@ -321,7 +322,7 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 func TestConcurrentBootstraps(t *testing.T) {
 	u := newcomer(t)
 	binariesOnPath(t)
-	dir := clouds.Dir(u.store(), "local", "local")
+	dir := clouds.Dir(u.Store(), "local", "local")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -329,12 +330,12 @@ func TestConcurrentBootstraps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.types("bootstrap", "-q")
-	u.sees(1, "", "ERROR controller \"local\" is being created or destroyed by another juju command\n"+
+	u.Types("bootstrap", "-q")
+	u.Sees(1, "", "ERROR controller \"local\" is being created or destroyed by another juju command\n"+
 		"Wait until it is done, or use another name: juju bootstrap local NAME\n")
 	unlock()
-	u.types("bootstrap", "-q")
-	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"local\" did not finish\n"+
+	u.Types("bootstrap", "-q")
+	u.Sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"local\" did not finish\n"+
 		"To clean up before you bootstrap again: juju destroy-environment local\n")
 }
 
@@ -368,11 +369,11 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 			"--bootstrap-constraints on cloud \"local\": "},
 		{[]string{"local", "--cloud-config", "/none"}, "ERROR cannot use --cloud-config or --bootstrap-constraints"},
 	} {
-		u.types(append([]string{"bootstrap"}, c.args...)...)
-		if u.code == 0 || !strings.HasPrefix(u.err.String(), c.want) {
-			t.Errorf("%q: exit code %d, said\n%s, want\n%s", c.args, u.code, u.err.String(), c.want)
+		u.Types(append([]string{"bootstrap"}, c.args...)...)
+		if u.Code == 0 || !strings.HasPrefix(u.Err.String(), c.want) {
+			t.Errorf("%q: exit code %d, said\n%s, want\n%s", c.args, u.Code, u.Err.String(), c.want)
 		}
-		u.left(true)
+		left(u, true)
 	}
 }
 
@@ -380,15 +381,15 @@ func TestBootstrapOnLXDRefusals(t *testing.T) {
 func TestInterruptedBootstrapOnLXD(t *testing.T) {
 	t.Parallel()
 	u := newcomer(t)
-	if err := os.MkdirAll(clouds.Dir(u.store(), "lxd", "half"), 0o700); err != nil {
+	if err := os.MkdirAll(clouds.Dir(u.Store(), "lxd", "half"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(clouds.Dir(u.store(), "lxd", "half"), "lxd.json.tmp"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(clouds.Dir(u.Store(), "lxd", "half"), "lxd.json.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u.types("destroy-environment", "half", "-y", "-q")
-	u.sees(0, "", "")
-	u.left(true)
+	u.Types("destroy-environment", "half", "-y", "-q")
+	u.Sees(0, "", "")
+	left(u, true)
 }
 
 func isDir(path string) bool {

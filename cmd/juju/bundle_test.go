@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -27,13 +28,13 @@ func shop(t *testing.T) string {
 		"log":   "subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n",
 		"later": "series: [noble]\n",
 	} {
-		write(t, filepath.Join(dir, name, "metadata.yaml"), "name: "+name+"\nsummary: s\ndescription: d\n"+meta)
-		write(t, filepath.Join(dir, name, "hooks", "install"), "#!/bin/sh\n")
+		clitest.Write(t, filepath.Join(dir, name, "metadata.yaml"), "name: "+name+"\nsummary: s\ndescription: d\n"+meta)
+		clitest.Write(t, filepath.Join(dir, name, "hooks", "install"), "#!/bin/sh\n")
 	}
-	write(t, filepath.Join(dir, "web", "config.yaml"),
+	clitest.Write(t, filepath.Join(dir, "web", "config.yaml"),
 		"options: {title: {type: string}, port: {type: int, default: 80}, ratio: {type: float}, debug: {type: boolean}}\n")
 	file := filepath.Join(dir, "bundle.yaml")
-	write(t, file, shopBundle)
+	clitest.Write(t, file, shopBundle)
 	return file
 }
 
@@ -83,7 +84,7 @@ const shopChanges = `- upload charm ./log
 
 // A leavingModel lacks, for some requests, the machine that its status has.
 type leavingModel struct {
-	*fakeModel
+	*clitest.FakeModel
 	lacks int
 }
 
@@ -91,39 +92,39 @@ func (l *leavingModel) Annotations(ctx context.Context, of ...entity.Tag) ([]map
 	if l.lacks--; l.lacks >= 0 {
 		return nil, entity.Errorf(entity.NotFound, "machine 0 not found")
 	}
-	return l.fakeModel.Annotations(ctx, of...)
+	return l.FakeModel.Annotations(ctx, of...)
 }
 
 func TestAModelIsReadAgainIfAMachineGoesMeanwhile(t *testing.T) {
 	t.Parallel()
 	there := &entity.ModelStatus{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dead}}}
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{there, {}}
-	api := &leavingModel{u.fake, 1}
-	u.session.Connect = func(context.Context) (io.Closer, error) {
-		u.fake.opened++
+	u.Model.Returns.Statuses = []*entity.ModelStatus{there, {}}
+	api := &leavingModel{u.Model, 1}
+	u.Session.Connect = func(context.Context) (io.Closer, error) {
+		u.Model.Opened++
 		return api, nil
 	}
-	u.types("export-bundle")
-	u.sees(1, "", "ERROR nothing to export as there are no applications\n")
-	u.fake.statuses, api.lacks = []*entity.ModelStatus{there}, 5
-	u.types("export-bundle") // whose model has the machine in each status, but never for other requests
-	u.sees(1, "", "ERROR machine 0 not found\nTo see what is in the model: juju status\n")
+	u.Types("export-bundle")
+	u.Sees(1, "", "ERROR nothing to export as there are no applications\n")
+	u.Model.Returns.Statuses, api.lacks = []*entity.ModelStatus{there}, 5
+	u.Types("export-bundle") // whose model has the machine in each status, but never for other requests
+	u.Sees(1, "", "ERROR machine 0 not found\nTo see what is in the model: juju status\n")
 }
 
 func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 	u := newRealUser(t)
 	file := shop(t)
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n"+shopChanges, "WARNING charm \"log\": metadata.yaml: the container-scoped "+
+	u.Types("deploy", file, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n"+shopChanges, "WARNING charm \"log\": metadata.yaml: the container-scoped "+
 		"relation \"host\" over \"juju-info\" can relate to any service, whose units run no hooks for it\n"+unplanned)
 	if got := u.runs("status", "--format", "oneline"); got != "" {
 		t.Errorf("a dry run has made\n%s", got)
 	}
-	u.types("deploy", filepath.Dir(file), "-q") // a directory is as good
-	u.sees(0, "Executing changes:\n"+shopChanges, "")
-	u.types("deploy", file)
-	u.sees(0, "", "No changes to apply.\n")
+	u.Types("deploy", filepath.Dir(file), "-q") // a directory is as good
+	u.Sees(0, "Executing changes:\n"+shopChanges, "")
+	u.Types("deploy", file)
+	u.Sees(0, "", "No changes to apply.\n")
 	if got := u.runs("deploy", file, "--dry-run", "--map-machines", "existing"); got != "Nothing would be changed.\n" {
 		t.Errorf("deployed again, it would make\n%s", got)
 	}
@@ -145,9 +146,9 @@ func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	zipped := filepath.Join(filepath.Dir(file), "shop.zip")
-	write(t, zipped, archive.String())
-	u.types("deploy", zipped)
-	u.sees(0, "", "No changes to apply.\n")
+	clitest.Write(t, zipped, archive.String())
+	u.Types("deploy", zipped)
+	u.Sees(0, "", "No changes to apply.\n")
 }
 
 func TestChangedBundle(t *testing.T) {
@@ -155,7 +156,7 @@ func TestChangedBundle(t *testing.T) {
 	file := shop(t)
 	u.runs("deploy", file)
 	overlay := filepath.Join(filepath.Dir(file), "o.yaml")
-	write(t, overlay, `applications:
+	clitest.Write(t, overlay, `applications:
   web:
     num_units: 5
     options: {title: Bye, ratio: , debug: true}
@@ -172,8 +173,8 @@ applications:
 relations:
 - [proxy:store, store:db]
 `)
-	u.types("diff-bundle", file, "--overlay", overlay, "--annotations")
-	u.sees(0, `applications:
+	u.Types("diff-bundle", file, "--overlay", overlay, "--annotations")
+	u.Sees(0, `applications:
     log:
         missing: bundle
     proxy:
@@ -220,8 +221,8 @@ relations:
         - - log:host
           - web:juju-info
 `, "")
-	u.types("deploy", file, "--overlay", overlay)
-	u.sees(0, `Executing changes:
+	u.Types("deploy", file, "--overlay", overlay)
+	u.Sees(0, `Executing changes:
 - upload charm ./web
 - deploy application proxy using ./web
 - set annotations for store
@@ -234,19 +235,19 @@ relations:
 - add relation proxy:store - store:db
 `, "WARNING application \"store\" has 2 units, but the bundle has 1: none are destroyed\n"+
 		"Uploading charm \"./web\"\nDeploy of bundle completed.\n")
-	u.types("deploy", file, "--overlay", overlay, "-q")
-	u.sees(0, "", "")
+	u.Types("deploy", file, "--overlay", overlay, "-q")
+	u.Sees(0, "", "")
 
 	// Another charm is an upgrade.
-	write(t, filepath.Join(filepath.Dir(file), "web", "hooks", "start"), "#!/bin/sh\n")
-	write(t, overlay, "applications: {web: {num_units: 5, options: {title: Bye, debug: true}, constraints: mem=2G, "+
+	clitest.Write(t, filepath.Join(filepath.Dir(file), "web", "hooks", "start"), "#!/bin/sh\n")
+	clitest.Write(t, overlay, "applications: {web: {num_units: 5, options: {title: Bye, debug: true}, constraints: mem=2G, "+
 		"expose: false}, store: {annotations: {note: z}}}\n")
-	u.types("deploy", file, "--overlay", overlay, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web for series jammy\n"+
+	u.Types("deploy", file, "--overlay", overlay, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm ./web for series jammy\n"+
 		"- upgrade web using charm ./web for series jammy\n", unplanned)
-	u.types("diff-bundle", file, "--overlay", overlay)
-	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
-		t.Errorf("it does not say that the charm differs:\n%s%s", u.out.String(), u.err.String())
+	u.Types("diff-bundle", file, "--overlay", overlay)
+	if !strings.Contains(u.Out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
+		t.Errorf("it does not say that the charm differs:\n%s%s", u.Out.String(), u.Err.String())
 	}
 	// So is one of which only a mode differs.
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "web", "hooks", "start")); err != nil {
@@ -255,12 +256,12 @@ relations:
 	if err := os.Chmod(filepath.Join(filepath.Dir(file), "web", "config.yaml"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	u.types("deploy", file, "--overlay", overlay)
-	if u.code != 0 || !strings.Contains(u.out.String(), "- upgrade web using charm ./web for series jammy\n") {
-		t.Errorf("exit code %d, %s%s", u.code, u.out.String(), u.err.String())
+	u.Types("deploy", file, "--overlay", overlay)
+	if u.Code != 0 || !strings.Contains(u.Out.String(), "- upgrade web using charm ./web for series jammy\n") {
+		t.Errorf("exit code %d, %s%s", u.Code, u.Out.String(), u.Err.String())
 	}
-	u.types("deploy", file, "--overlay", overlay)
-	u.sees(0, "", "No changes to apply.\n")
+	u.Types("deploy", file, "--overlay", overlay)
+	u.Sees(0, "", "No changes to apply.\n")
 	if got := u.runs("status", "--format", "yaml", "web"); !strings.Contains(got, "charm: local:jammy/web-2\n") {
 		t.Errorf("it is not upgraded:\n%s", got)
 	}
@@ -270,9 +271,9 @@ relations:
 	}
 	u.runs("deploy", file, "--overlay", overlay)
 	repack(t, filepath.Join(filepath.Dir(file), "web"))
-	write(t, overlay, "applications: {web: {charm: ./web.zip}, log: {charm: ./log}}\n")
-	u.types("deploy", file, "--overlay", overlay, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- set annotations for store\n- set application options for web\n"+
+	clitest.Write(t, overlay, "applications: {web: {charm: ./web.zip}, log: {charm: ./log}}\n")
+	u.Types("deploy", file, "--overlay", overlay, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- set annotations for store\n- set application options for web\n"+
 		"- set constraints for web to \"mem=1G\"\n"+
 		"- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0\n",
 		"WARNING application \"web\" has 5 units, but the bundle has 4: none are destroyed\n"+unplanned)
@@ -282,11 +283,11 @@ relations:
 func TestDeployABundleWithStorage(t *testing.T) {
 	t.Parallel()
 	u, file := newUser(t), shop(t)
-	write(t, file, "applications: {store: {charm: ./store, num_units: 0, storage: {data: \"fast,1G,2\"}}}\n")
-	u.types("deploy", file, "-q")
-	if calls := strings.Join(u.fake.calls, "\n"); u.code != 0 ||
+	clitest.Write(t, file, "applications: {store: {charm: ./store, num_units: 0, storage: {data: \"fast,1G,2\"}}}\n")
+	u.Types("deploy", file, "-q")
+	if calls := strings.Join(u.Model.Calls, "\n"); u.Code != 0 ||
 		!strings.Contains(calls, `"Storage":{"data":{"pool":"fast","size":1024,"count":2}}`) {
-		t.Errorf("exit code %d, asked %s", u.code, calls)
+		t.Errorf("exit code %d, asked %s", u.Code, calls)
 	}
 }
 
@@ -294,23 +295,23 @@ func TestDeployABundleWithStorage(t *testing.T) {
 func TestABundleWithOtherStorage(t *testing.T) {
 	u, file := newRealUser(t), shop(t)
 	says := func(storage string) {
-		write(t, file, "applications: {store: {charm: ./store, num_units: 1, storage: {data: \""+storage+"\"}}}\n")
+		clitest.Write(t, file, "applications: {store: {charm: ./store, num_units: 1, storage: {data: \""+storage+"\"}}}\n")
 	}
 	says("1G")
 	u.runs("deploy", file)
-	u.types("diff-bundle", file)
-	u.sees(0, "{}\n", "")
+	u.Types("diff-bundle", file)
+	u.Sees(0, "{}\n", "")
 	says("rootfs,2")
-	u.types("diff-bundle", file)
-	u.sees(0, "applications:\n    store:\n        storage:\n            data:\n                bundle: rootfs,2\n"+
+	u.Types("diff-bundle", file)
+	u.Sees(0, "applications:\n    store:\n        storage:\n            data:\n                bundle: rootfs,2\n"+
 		"                model: dummy,1024M,1\n", "")
 	const change = "- set storage for new units of store to data=rootfs,1024M,2\n"
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n"+change, unplanned)
-	u.types("deploy", file)
-	u.sees(0, "Executing changes:\n"+change, "Deploy of bundle completed.\n")
-	u.types("deploy", file)
-	u.sees(0, "", "No changes to apply.\n")
+	u.Types("deploy", file, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n"+change, unplanned)
+	u.Types("deploy", file)
+	u.Sees(0, "Executing changes:\n"+change, "Deploy of bundle completed.\n")
+	u.Types("deploy", file)
+	u.Sees(0, "", "No changes to apply.\n")
 	if got := u.runs("storage"); strings.Count(got, "data/") != 1 {
 		t.Errorf("the storage of a unit has changed:\n%s", got)
 	}
@@ -322,14 +323,14 @@ func TestABundleWithOtherStorage(t *testing.T) {
 func TestDiffBundleUsage(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("diff-bundle")
-	u.sees(2, "", "ERROR no bundle specified\nFor usage: juju help diff-bundle\n")
-	u.types("diff-bundle", "a", "b")
-	u.sees(2, "", "ERROR unrecognized args: [\"b\"]\nFor usage: juju help diff-bundle\n")
-	u.types("diff-bundle", "./none")
-	u.sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n"+
+	u.Types("diff-bundle")
+	u.Sees(2, "", "ERROR no bundle specified\nFor usage: juju help diff-bundle\n")
+	u.Types("diff-bundle", "a", "b")
+	u.Sees(2, "", "ERROR unrecognized args: [\"b\"]\nFor usage: juju help diff-bundle\n")
+	u.Types("diff-bundle", "./none")
+	u.Sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n"+
 		"Give the path of a YAML file, or of a directory or a zip archive with a bundle.yaml.\n")
-	u.asked()
+	u.Asked()
 }
 
 // repack writes the charm in a directory to an archive beside it, uncompressed.
@@ -358,7 +359,7 @@ func repack(t *testing.T, dir string) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir+".zip", archive.String())
+	clitest.Write(t, dir+".zip", archive.String())
 }
 
 var errCut = errors.New("the connection is cut")
@@ -426,7 +427,7 @@ func (c *cutModel) Expose(ctx context.Context, service string, endpoints entity.
 func TestBundleGoesOnWhenRepeated(t *testing.T) {
 	u := newRealUser(t)
 	file := shop(t)
-	connect := u.session.Connect
+	connect := u.Session.Connect
 	lines := strings.SplitAfter(shopChanges, "\n")
 	every := 1
 	if testing.Short() {
@@ -440,36 +441,36 @@ func TestBundleGoesOnWhenRepeated(t *testing.T) {
 			}
 			u.newModel(fmt.Sprintf("m%d-%v", cut, after))
 			machine := false // the change that was cut
-			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+			u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
 				api, err := u.connect(ctx)
 				return &cutModel{api, cut, after}, err
 			}
-			u.types("deploy", file)
-			u.session.Connect = connect
-			if u.code == 0 {
+			u.Types("deploy", file)
+			u.Session.Connect = connect
+			if u.Code == 0 {
 				if cut < 18 {
 					t.Fatalf("%s: there were only that many changes", about)
 				}
 				break
 			}
-			done := strings.Count(u.out.String(), "\n- ")
-			if want := "Executing changes:\n" + strings.Join(lines[:done], ""); u.out.String() != want {
-				t.Errorf("%s: it says\n%swant\n%s", about, u.out.String(), want)
+			done := strings.Count(u.Out.String(), "\n- ")
+			if want := "Executing changes:\n" + strings.Join(lines[:done], ""); u.Out.String() != want {
+				t.Errorf("%s: it says\n%swant\n%s", about, u.Out.String(), want)
 			}
 			said := fmt.Sprintf("ERROR cannot deploy bundle: cannot %s: the connection is cut\n",
 				strings.TrimSpace(strings.TrimPrefix(lines[done], "- ")))
-			if !strings.Contains(u.err.String(), said) || !strings.HasSuffix(u.err.String(),
+			if !strings.Contains(u.Err.String(), said) || !strings.HasSuffix(u.Err.String(),
 				fmt.Sprintf("%d of 20 changes were made. To continue, fix the cause and repeat the command.\n", done)) {
-				t.Errorf("%s: it says\n%s", about, u.err.String())
+				t.Errorf("%s: it says\n%s", about, u.Err.String())
 			}
 			machine = after && strings.Contains(lines[done], "add new machine")
 			// A machine that got its unit after all can't be removed again.
-			if strings.Contains(u.err.String(), "--map-machines") && !(after && strings.Contains(lines[done], "add unit")) {
-				t.Errorf("%s: a machine was not removed again: %s", about, u.err.String())
+			if strings.Contains(u.Err.String(), "--map-machines") && !(after && strings.Contains(lines[done], "add unit")) {
+				t.Errorf("%s: a machine was not removed again: %s", about, u.Err.String())
 			}
-			u.types("deploy", file, "-q")
-			if u.code != 0 {
-				t.Fatalf("%s: repeated, it fails: %s", about, u.err.String())
+			u.Types("deploy", file, "-q")
+			if u.Code != 0 {
+				t.Fatalf("%s: repeated, it fails: %s", about, u.Err.String())
 			}
 			if again := u.runs("deploy", file); again != "" {
 				t.Errorf("%s: it is not done when it is repeated:\n%s", about, again)

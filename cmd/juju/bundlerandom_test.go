@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"juju/cmd/juju/clitest"
 )
 
 // randomBundle writes a bundle of the shop's charms. It may be invalid.
@@ -98,11 +100,11 @@ func TestRandomBundlesMakeRoundTrips(t *testing.T) {
 			return
 		}
 		text := randomBundle(rand.New(rand.NewPCG(seed, uint64(n))))
-		write(t, file, text)
+		clitest.Write(t, file, text)
 		u.newModel(fmt.Sprintf("one-%d", n))
 		one := u.model
-		u.types("deploy", file)
-		if strings.Contains(u.err.String(), "the provided bundle has the following errors:") {
+		u.Types("deploy", file)
+		if strings.Contains(u.Err.String(), "the provided bundle has the following errors:") {
 			if status := u.runs("status", "--format", "oneline"); status != "" {
 				t.Errorf("what is invalid was deployed:\n%s\n%s", text, status)
 			}
@@ -110,8 +112,8 @@ func TestRandomBundlesMakeRoundTrips(t *testing.T) {
 		}
 		deployed++
 		about := fmt.Sprintf("seed %d, %d:\n%s\n", seed, n, text)
-		if u.code != 0 {
-			t.Fatalf("%sit cannot be deployed: %s", about, u.err.String())
+		if u.Code != 0 {
+			t.Fatalf("%sit cannot be deployed: %s", about, u.Err.String())
 		}
 		same := func(what string, args ...string) {
 			t.Helper()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -75,90 +76,90 @@ func TestBundleRefusals(t *testing.T) {
 				"supported series are: noble\nNothing was changed. To deploy to another series: juju deploy --force\n", 1},
 	} {
 		t.Run(test.about, func(t *testing.T) {
-			write(t, file, test.bundle+"\n")
-			u.types(append([]string{"deploy", file}, strings.Fields(test.flags)...)...)
-			u.sees(test.code, "", test.want)
-			if len(u.fake.calls) != test.asked {
-				t.Errorf("asked %q", u.fake.calls)
+			clitest.Write(t, file, test.bundle+"\n")
+			u.Types(append([]string{"deploy", file}, strings.Fields(test.flags)...)...)
+			u.Sees(test.code, "", test.want)
+			if len(u.Model.Calls) != test.asked {
+				t.Errorf("asked %q", u.Model.Calls)
 			}
 		})
 	}
 
 	// What the cloud refuses is refused before the first change.
-	write(t, file, "applications: {web: {charm: ./web, num_units: 1}, store: {charm: ./store}}\n")
-	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "no such machine"), "Try another")
-	u.types("deploy", file)
-	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: no such machine\n  no such machine\nTry another\n"+
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 1}, store: {charm: ./store}}\n")
+	u.Model.Returns.Refused = entity.WithHint(entity.Errorf(entity.Invalid, "no such machine"), "Try another")
+	u.Types("deploy", file)
+	u.Asked("Status")
+	u.Sees(1, "", "ERROR cannot deploy bundle: no such machine\n  no such machine\nTry another\n"+
 		"Nothing was changed. To deploy to another series: juju deploy --force\n")
-	u.fake.refused = nil
+	u.Model.Returns.Refused = nil
 
-	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\n"+
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\n"+
 		"machines: {\"0\": {constraints: mem=9T}}\n")
-	u.fake.refuse = func(args client.DeployArgs) error {
+	u.Model.Returns.Refuse = func(args client.DeployArgs) error {
 		if args.Constraints.IsEmpty() {
 			return nil
 		}
 		return entity.Errorf(entity.Invalid, "cannot deploy %q: no machine is that large", args.Service)
 	}
-	u.types("deploy", file)
-	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\": cannot deploy \"web\": no machine is that large\n"+
+	u.Types("deploy", file)
+	u.Asked("Status")
+	u.Sees(1, "", "ERROR cannot deploy bundle: machine \"0\": cannot deploy \"web\": no machine is that large\n"+
 		"Nothing was changed.\n")
-	u.fake.refuse = nil
+	u.Model.Returns.Refuse = nil
 
 	// Machines have the series of their units, unless that is forced.
-	write(t, file, "applications: {web: {charm: ./web, series: jammy, num_units: 1, to: [\"0\"]}}\n"+
+	clitest.Write(t, file, "applications: {web: {charm: ./web, series: jammy, num_units: 1, to: [\"0\"]}}\n"+
 		"machines: {\"0\": {series: focal}}\n")
-	u.types("deploy", file)
-	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: cannot place application \"web\", which has series \"jammy\", "+
+	u.Types("deploy", file)
+	u.Asked("Status")
+	u.Sees(1, "", "ERROR cannot deploy bundle: cannot place application \"web\", which has series \"jammy\", "+
 		"on machine \"0\", which has \"focal\"\nNothing was changed.\n")
-	u.types("deploy", file, "--force", "-q")
-	if !strings.Contains(strings.Join(u.fake.calls, "\n"), `AddMachine "jammy"`) || u.code != 0 {
-		t.Errorf("exit code %d, asked %q", u.code, u.fake.calls)
+	u.Types("deploy", file, "--force", "-q")
+	if !strings.Contains(strings.Join(u.Model.Calls, "\n"), `AddMachine "jammy"`) || u.Code != 0 {
+		t.Errorf("exit code %d, asked %q", u.Code, u.Model.Calls)
 	}
 
 	// What is there need not be available any more.
-	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\"}}\n")
-	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+	clitest.Write(t, file, "applications: {web: {charm: \"local:jammy/web-0\"}}\n")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "web", CharmURL: "local:jammy/web-0", Series: "jammy"}}}}
-	u.fake.refused = entity.Errorf(entity.Invalid, "no such machine")
-	u.types("deploy", file)
-	u.sees(0, "", "No changes to apply.\n")
-	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", constraints: mem=1G}}\n")
-	u.types("deploy", file)
-	u.sees(1, "", "ERROR cannot deploy bundle: no such machine\n"+
+	u.Model.Returns.Refused = entity.Errorf(entity.Invalid, "no such machine")
+	u.Types("deploy", file)
+	u.Sees(0, "", "No changes to apply.\n")
+	clitest.Write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", constraints: mem=1G}}\n")
+	u.Types("deploy", file)
+	u.Sees(1, "", "ERROR cannot deploy bundle: no such machine\n"+
 		"Nothing was changed. To deploy to another series: juju deploy --force\n")
-	u.fake.refused, u.fake.statuses = nil, nil
+	u.Model.Returns.Refused, u.Model.Returns.Statuses = nil, nil
 
 	// --trust and --force let it through.
-	write(t, file, "series: focal\napplications: {later: {charm: ./later, series: jammy, trust: true, num_units: 0}}\n")
-	u.types("deploy", file, "--trust", "--force", "-q")
-	u.asked("Status", "UploadCharm jammy", `Deploy {"Service":"later","CharmURL":"local:jammy/web-0","Series":"jammy",`+
+	clitest.Write(t, file, "series: focal\napplications: {later: {charm: ./later, series: jammy, trust: true, num_units: 0}}\n")
+	u.Types("deploy", file, "--trust", "--force", "-q")
+	u.Asked("Status", "UploadCharm jammy", `Deploy {"Service":"later","CharmURL":"local:jammy/web-0","Series":"jammy",`+
 		`"Units":0,"Placement":null,"Config":null,"ConfigYAML":"later:\n    trust: true\n","Constraints":{},"Force":true}`)
-	u.sees(0, "Executing changes:\n- upload charm ./later for series jammy\n"+
+	u.Sees(0, "Executing changes:\n- upload charm ./later for series jammy\n"+
 		"- deploy application later on jammy using ./later\n", "")
 	// A bundle can come from standard input; its paths are relative to the current directory.
-	u.session.Stdin = strings.NewReader("applications: {web: {charm: " + filepath.Dir(file) + "/web, num_units: 0}}\n")
-	u.types("deploy", "-", "--dry-run")
-	if u.code != 0 || !strings.Contains(u.out.String(), "- deploy application web ") {
-		t.Errorf("from standard input: exit code %d\n%s%s", u.code, u.out.String(), u.err.String())
+	u.Session.Stdin = strings.NewReader("applications: {web: {charm: " + filepath.Dir(file) + "/web, num_units: 0}}\n")
+	u.Types("deploy", "-", "--dry-run")
+	if u.Code != 0 || !strings.Contains(u.Out.String(), "- deploy application web ") {
+		t.Errorf("from standard input: exit code %d\n%s%s", u.Code, u.Out.String(), u.Err.String())
 	}
-	u.session.Stdin = strings.NewReader("applications: [")
-	u.types("deploy", "-", "--dry-run")
-	if u.code != 1 || !strings.Contains(u.err.String(), "standard input") {
-		t.Errorf("damaged standard input: exit code %d\n%s", u.code, u.err.String())
+	u.Session.Stdin = strings.NewReader("applications: [")
+	u.Types("deploy", "-", "--dry-run")
+	if u.Code != 1 || !strings.Contains(u.Err.String(), "standard input") {
+		t.Errorf("damaged standard input: exit code %d\n%s", u.Code, u.Err.String())
 	}
 	// The series of the whole bundle is for the charms that have it.
-	write(t, file, "series: focal\napplications: {later: {charm: ./later, num_units: 0}, "+
+	clitest.Write(t, file, "series: focal\napplications: {later: {charm: ./later, num_units: 0}, "+
 		"web: {charm: ./web, num_units: 0}}\n")
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later\n- deploy application later using ./later\n"+
+	u.Types("deploy", file, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm ./later\n- deploy application later using ./later\n"+
 		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n\nNothing would be changed.\n", emptyPlan)
 	// By force it is for all.
-	u.types("deploy", file, "--dry-run", "--force")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm ./later for series focal\n- deploy application later on focal using ./later\n"+
+	u.Types("deploy", file, "--dry-run", "--force")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm ./later for series focal\n- deploy application later on focal using ./later\n"+
 		"- upload charm ./web for series focal\n- deploy application web on focal using ./web\n\nNothing would be changed.\n", emptyPlan)
 }
 
@@ -166,8 +167,8 @@ func TestBundleRefusals(t *testing.T) {
 func TestBundleRequests(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
-	write(t, filepath.Join(filepath.Dir(file), "title"), "good\nmorning")
-	write(t, file, `series: jammy
+	clitest.Write(t, filepath.Join(filepath.Dir(file), "title"), "good\nmorning")
+	clitest.Write(t, file, `series: jammy
 applications:
   web:
     charm: ./web
@@ -181,15 +182,15 @@ applications:
 machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 `)
 	u := newUser(t)
-	u.fake.warnings = []string{"no tags here"}
-	u.types("deploy", file)
-	u.asked("Status", "UploadCharm jammy",
+	u.Model.Returns.Warnings = []string{"no tags here"}
+	u.Types("deploy", file)
+	u.Asked("Status", "UploadCharm jammy",
 		`Deploy {"Service":"web","CharmURL":"local:jammy/web-0","Series":"jammy","Units":0,"Placement":null,"Config":null,`+
 			`"ConfigYAML":"web:\n    debug: yes\n    ratio: 1\n    title: |-\n        good\n        morning\n",`+
 			`"Constraints":{"mem":1024},"Force":false}`,
 		"Expose web", "SetAnnotations service-web map[a:b]", `AddMachine "jammy" "cores=2" ""`, "AddUnits web 1 [5]",
 		"AddUnits web 2 []", "Status web", "SetAnnotations machine-5 map[c:d]")
-	u.sees(0, `Executing changes:
+	u.Sees(0, `Executing changes:
 - upload charm ./web for series jammy
 - deploy application web on jammy using ./web
 - expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0
@@ -208,12 +209,12 @@ func TestDryRunWarns(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
 	dir := filepath.Dir(file)
-	write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\nterms: [x]\n")
-	write(t, file, "applications: {web: {charm: ./web, num_units: 1}, again: {charm: ./web, num_units: 1}}\n")
+	clitest.Write(t, filepath.Join(dir, "web", "metadata.yaml"), "name: web\nsummary: s\ndescription: d\nterms: [x]\n")
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 1}, again: {charm: ./web, num_units: 1}}\n")
 	u := newUser(t)
-	u.fake.warnings = []string{"no tags here"}
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n"+
+	u.Model.Returns.Warnings = []string{"no tags here"}
+	u.Types("deploy", file, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm ./web\n"+
 		"- deploy application again using ./web\n- deploy application web using ./web\n"+
 		"- add unit again/0 to new machine 0\n- add unit web/0 to new machine 1\n\nNothing would be changed.\n",
 		"WARNING no tags here\n"+
@@ -224,41 +225,41 @@ func TestDryRunWarns(t *testing.T) {
 func TestBundleUnitsAreAddedTogether(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
-	write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\n"+
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\n"+
 		"machines: {\"3\": {}}\n")
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "7", Series: "jammy"}}}}
-	u.types("deploy", file, "--map-machines", "3=7", "-q")
-	if got, want := strings.Join(u.fake.calls[4:], ", "),
-		"AddUnits web 2 [], Status web, AddUnits web 1 [7], AddUnits web 1 [], Status web"; got != want || u.code != 0 {
-		t.Errorf("exit code %d, asked %s, want %s", u.code, got, want)
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "7", Series: "jammy"}}}}
+	u.Types("deploy", file, "--map-machines", "3=7", "-q")
+	if got, want := strings.Join(u.Model.Calls[4:], ", "),
+		"AddUnits web 2 [], Status web, AddUnits web 1 [7], AddUnits web 1 [], Status web"; got != want || u.Code != 0 {
+		t.Errorf("exit code %d, asked %s, want %s", u.Code, got, want)
 	}
 }
 
 func TestMachinesThatCannotBeMapped(t *testing.T) {
 	t.Parallel()
 	file := shop(t)
-	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\nmachines: {\"0\": {}}\n")
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\nmachines: {\"0\": {}}\n")
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dying}, {ID: "1"},
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dying}, {ID: "1"},
 		{ID: "2", Manager: true}, {ID: "3"}}}}
 	for _, test := range []struct{ flag, word, want string }{
 		{"0=0", "0=0", "the model has no machine 0"},
 		{"0=2", "0=2", "the model has no machine 2"},
 		{"0=1,0=3", "0=3", "machine 0 is mapped twice"},
 	} {
-		u.types("deploy", file, "--map-machines", test.flag)
-		u.sees(2, "", "ERROR invalid --map-machines parameter \""+test.word+"\": "+test.want+
+		u.Types("deploy", file, "--map-machines", test.flag)
+		u.Sees(2, "", "ERROR invalid --map-machines parameter \""+test.word+"\": "+test.want+
 			"\nFor usage: juju help deploy\n")
 	}
-	u.types("deploy", file, "--map-machines", "existing", "--dry-run") // it is on its way out
-	if !strings.Contains(u.out.String(), "add new machine 4 (bundle machine 0)\n") {
-		t.Error(u.out.String())
+	u.Types("deploy", file, "--map-machines", "existing", "--dry-run") // it is on its way out
+	if !strings.Contains(u.Out.String(), "add new machine 4 (bundle machine 0)\n") {
+		t.Error(u.Out.String())
 	}
-	write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\", \"1\"]}}\n"+
+	clitest.Write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\", \"1\"]}}\n"+
 		"machines: {\"0\": {}, \"1\": {}}\n")
-	u.types("deploy", file, "--map-machines", "existing,0=3", "--dry-run", "-q")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n- deploy application web using ./web\n"+
+	u.Types("deploy", file, "--map-machines", "existing,0=3", "--dry-run", "-q")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add unit web/0 to existing machine 3\n- add unit web/1 to existing machine 1\n\nNothing would be changed.\n", "") // the fake's plan is empty
 }
 
@@ -268,10 +269,10 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	u := newRealUser(t)
 	file := shop(t)
 	other := filepath.Join(filepath.Dir(file), "other.yaml")
-	write(t, other, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\"], constraints: \"\"}}\n"+
+	clitest.Write(t, other, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\"], constraints: \"\"}}\n"+
 		"machines: {\"0\": {}}\n")
-	connect := u.session.Connect
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+	connect := u.Session.Connect
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
 		api, err := u.connect(ctx)
 		return meanwhile{api, func() {
 			if _, _, err := api.DestroyServices(ctx, entity.Destruction{}, "web"); err != nil {
@@ -279,9 +280,9 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 			}
 		}}, err
 	}
-	u.types("deploy", other)
-	u.session.Connect = connect
-	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 0\n",
+	u.Types("deploy", other)
+	u.Session.Connect = connect
+	u.Sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 0\n",
 		"Uploading charm \"./web\"\nMachine 0 is removed, because it has no unit yet.\n"+
 			"ERROR cannot deploy bundle: cannot add unit web/0 to new machine 0: service \"web\" not found\n"+
 			"To see what is in the model: juju status\n3 of 5 changes were made. To continue, fix the cause and repeat the command.\n")
@@ -291,13 +292,13 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 
 	// It is removed too if the command is interrupted then.
 	ctx, cancel := context.WithCancel(t.Context())
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
 		api, err := u.connect(ctx)
 		return meanwhile{api, cancel}, err
 	}
-	u.typesUntil(ctx, "deploy", other)
-	u.session.Connect = connect
-	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
+	u.TypesUntil(ctx, "deploy", other)
+	u.Session.Connect = connect
+	u.Sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add new machine 1 (bundle machine 0)\n",
 		"Uploading charm \"./web\"\nMachine 1 is removed, because it has no unit yet.\nERROR interrupted\nWhat was changed stays. To continue: repeat the command.\n")
 	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {

@@ -9,24 +9,17 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
 // A checkedController has findings about itself, and about its models by UUID.
 type checkedController struct {
-	*fakeController
+	*clitest.FakeController
 	findings map[string][]entity.Finding
 	denied   map[string]bool
 	goes     string // the model that is removed while it is checked
 	breaks   string // the model that can't be checked
-}
-
-func (f *fakeController) CheckController(context.Context, bool) ([]entity.Finding, error) {
-	return nil, f.err
-}
-
-func (f *fakeController) CheckModel(context.Context, string, bool) ([]entity.Finding, error) {
-	return nil, f.err
 }
 
 func (f *checkedController) CheckController(ctx context.Context, repair bool) ([]entity.Finding, error) {
@@ -34,9 +27,9 @@ func (f *checkedController) CheckController(ctx context.Context, repair bool) ([
 }
 
 func (f *checkedController) CheckModel(_ context.Context, model string, repair bool) ([]entity.Finding, error) {
-	f.calls = append(f.calls, fmt.Sprint(model, repair))
+	f.Calls = append(f.Calls, fmt.Sprint(model, repair))
 	if model != "" && model == f.goes {
-		f.models = slices.DeleteFunc(f.models, func(m entity.ModelInfo) bool { return m.UUID == model })
+		f.ModelInfos = slices.DeleteFunc(f.ModelInfos, func(m entity.ModelInfo) bool { return m.UUID == model })
 	}
 	if model != "" && (model == f.goes || model == f.breaks) {
 		return nil, errors.New("the store is closed")
@@ -54,11 +47,11 @@ func (f *checkedController) CheckModel(_ context.Context, model string, repair b
 	return found, nil
 }
 
-func newCheckedController(u *user) *checkedController {
-	f := &checkedController{fakeController: u.ctrl, findings: map[string][]entity.Finding{}, denied: map[string]bool{}}
-	u.ctrl.add("admin", "controller")
-	u.ctrl.add("admin", "default")
-	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return f, nil }
+func newCheckedController(u *clitest.User) *checkedController {
+	f := &checkedController{FakeController: u.Controller, findings: map[string][]entity.Finding{}, denied: map[string]bool{}}
+	u.Controller.Add("admin", "controller")
+	u.Controller.Add("admin", "default")
+	u.Session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return f, nil }
 	return f
 }
 
@@ -67,21 +60,21 @@ func TestCheckGoesOnWhenAModelGoes(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	f := newCheckedController(u)
-	u.ctrl.add("admin", "last")
+	u.Controller.Add("admin", "last")
 	f.goes = "default-uuid"
-	u.types("check")
-	u.sees(0, "No problems found in the controller, model controller and model last.\n", "Model admin/default was removed meanwhile.\n")
+	u.Types("check")
+	u.Sees(0, "No problems found in the controller, model controller and model last.\n", "Model admin/default was removed meanwhile.\n")
 	f.goes, f.breaks = "", "last-uuid"
-	u.types("check")
-	u.sees(1, "", "ERROR the store is closed\n")
+	u.Types("check")
+	u.Sees(1, "", "ERROR the store is closed\n")
 }
 
 func TestCheckReportsProblems(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	f := newCheckedController(u)
-	u.types("check")
-	u.sees(0, "No problems found in the controller, model controller and model default.\n", "")
+	u.Types("check")
+	u.Sees(0, "No problems found in the controller, model controller and model default.\n", "")
 	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it belongs to no model", Repair: "drop it"}}
 	f.findings["default-uuid"] = []entity.Finding{
 		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2",
@@ -91,20 +84,20 @@ func TestCheckReportsProblems(t *testing.T) {
 	const database, counts, charm = "(controller) database dead: it belongs to no model; ", "default counts s#web: it " +
 		"counts 3 units, there are 2; ",
 		"default units web/0: its charm does not exist; --repair cannot fix this\n"
-	u.types("check")
-	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to the right counts\n"+charm,
+	u.Types("check")
+	u.Sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to the right counts\n"+charm,
 		"ERROR 3 problems found\nTo repair the data: juju check --repair\n")
-	u.types("check", "--repair")
-	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to the right counts: no\\nluck\n"+charm,
+	u.Types("check", "--repair")
+	u.Sees(1, database+"done: drop it\n"+counts+"not done: set it to the right counts: no\\nluck\n"+charm,
 		"ERROR 2 problems left\n")
 	f.findings["default-uuid"] = nil
-	u.types("check", "--repair")
-	u.sees(0, database+"done: drop it\n", "")
-	u.types("check", "--format", "json")
-	u.sees(1, `[{"where":"database dead","what":"it belongs to no model","repair":"drop it","done":false}]`+"\n",
+	u.Types("check", "--repair")
+	u.Sees(0, database+"done: drop it\n", "")
+	u.Types("check", "--format", "json")
+	u.Sees(1, `[{"where":"database dead","what":"it belongs to no model","repair":"drop it","done":false}]`+"\n",
 		"ERROR 1 problem found\nTo repair the data: juju check --repair\n")
-	u.types("check", "--format", "yaml", "--repair")
-	u.sees(0, "- where: database dead\n  what: it belongs to no model\n  repair: drop it\n  done: true\n", "")
+	u.Types("check", "--format", "yaml", "--repair")
+	u.Sees(0, "- where: database dead\n  what: it belongs to no model\n  repair: drop it\n  done: true\n", "")
 }
 
 func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
@@ -112,22 +105,22 @@ func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
 	u := newUser(t)
 	f := newCheckedController(u)
 	f.findings[""] = []entity.Finding{{Where: "store", What: "it is broken"}}
-	u.types("check", "-m", "default")
-	u.sees(0, "No problems found in model default.\n", "")
-	u.types("check", "-m", "prod:default")
-	u.sees(0, "No problems found in model default.\n", "")
+	u.Types("check", "-m", "default")
+	u.Sees(0, "No problems found in model default.\n", "")
+	u.Types("check", "-m", "prod:default")
+	u.Sees(0, "No problems found in model default.\n", "")
 	f.denied[""], f.denied["controller-uuid"] = true, true
-	u.types("check")
-	u.sees(0, "No problems found in model default.\n", "")
-	u.types("check", "-m", "controller")
-	u.sees(1, "", "ERROR permission denied\n")
-	u.types("check", "-m", "nope")
-	u.sees(1, "", "ERROR model \"nope\" not found\nTo list the models: juju models\n")
+	u.Types("check")
+	u.Sees(0, "No problems found in model default.\n", "")
+	u.Types("check", "-m", "controller")
+	u.Sees(1, "", "ERROR permission denied\n")
+	u.Types("check", "-m", "nope")
+	u.Sees(1, "", "ERROR model \"nope\" not found\nTo list the models: juju models\n")
 	f.denied["default-uuid"] = true
-	u.types("check")
-	u.sees(1, "", "ERROR you have nothing to check\nOnly administrators of a model and superusers can check it.\n")
-	u.types("check", "everything")
-	u.sees(2, "", "ERROR unrecognized args: [\"everything\"]\nFor usage: juju help check\n")
-	u.types("check", "--format", "xml")
-	u.sees(2, "", "ERROR unknown format \"xml\"\nValid formats: tabular, yaml, json\n")
+	u.Types("check")
+	u.Sees(1, "", "ERROR you have nothing to check\nOnly administrators of a model and superusers can check it.\n")
+	u.Types("check", "everything")
+	u.Sees(2, "", "ERROR unrecognized args: [\"everything\"]\nFor usage: juju help check\n")
+	u.Types("check", "--format", "xml")
+	u.Sees(2, "", "ERROR unknown format \"xml\"\nValid formats: tabular, yaml, json\n")
 }

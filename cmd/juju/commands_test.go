@@ -12,6 +12,7 @@ import (
 	"juju/agent"
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/provider/local"
 	"juju/state/entity"
 )
@@ -22,11 +23,11 @@ func TestCommandCalls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
-	write(t, file, "web: {title: x}\n")
+	clitest.Write(t, file, "web: {title: x}\n")
 	params := filepath.Join(dir, "params.yaml")
-	write(t, params, "all: &all {keep: [1, yes, 'yes']}\na: {<<: *all, b: 1}\n")
+	clitest.Write(t, params, "all: &all {keep: [1, yes, 'yes']}\na: {<<: *all, b: 1}\n")
 	motd := filepath.Join(dir, "motd")
-	write(t, motd, "good\nmorning")
+	clitest.Write(t, motd, "good\nmorning")
 	for _, test := range []struct {
 		line   string
 		asked  []string
@@ -192,10 +193,10 @@ func TestCommandCalls(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			u := newUser(t)
-			u.types(strings.Fields(test.line)...)
-			u.asked(test.asked...)
-			if u.code != 0 || u.err.String() != test.stderr {
-				t.Errorf("exit code %d, said %q, want %q", u.code, u.err.String(), test.stderr)
+			u.Types(strings.Fields(test.line)...)
+			u.Asked(test.asked...)
+			if u.Code != 0 || u.Err.String() != test.stderr {
+				t.Errorf("exit code %d, said %q, want %q", u.Code, u.Err.String(), test.stderr)
 			}
 		})
 	}
@@ -213,20 +214,6 @@ func query(fields string) string {
 		text = text[:i] + field + text[j:]
 	}
 	return text
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mode := os.FileMode(0o644)
-	if filepath.Base(filepath.Dir(path)) == "hooks" {
-		mode = 0o755
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // An invalid command line is refused before any API call, with exit code 2 and a hint at the
@@ -385,17 +372,17 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			u := newUser(t)
-			u.types(strings.Fields(line)...)
-			u.asked()
-			first, hint, _ := strings.Cut(u.err.String(), "\n")
-			if u.code != 2 || first != "ERROR "+want {
-				t.Errorf("exit code %d, %q, want %q", u.code, first, want)
+			u.Types(strings.Fields(line)...)
+			u.Asked()
+			first, hint, _ := strings.Cut(u.Err.String(), "\n")
+			if u.Code != 2 || first != "ERROR "+want {
+				t.Errorf("exit code %d, %q, want %q", u.Code, first, want)
 			}
 			if strings.Count(hint, "\n") != 1 {
 				t.Errorf("it hints at %q", hint)
 			}
-			if u.out.Len() > 0 {
-				t.Errorf("it printed %q", u.out.String())
+			if u.Out.Len() > 0 {
+				t.Errorf("it printed %q", u.Out.String())
 			}
 		})
 	}
@@ -404,11 +391,11 @@ func TestUsageErrors(t *testing.T) {
 func TestUnknownCommandSuggestions(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("statu")
-	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\n"+
+	u.Types("statu")
+	u.Sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\n"+
 		"To list all commands: juju help\n")
-	u.types("xyzzy")
-	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
+	u.Types("xyzzy")
+	u.Sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
 }
 
 // In a bulk call some entities can fail; the words are Juju's.
@@ -449,9 +436,9 @@ func TestBulk(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			u := newUser(t)
-			u.fake.errs = test.errs
-			u.types(strings.Fields(test.line)...)
-			u.sees(1, "", test.want)
+			u.Model.Returns.Errs = test.errs
+			u.Types(strings.Fields(test.line)...)
+			u.Sees(1, "", test.want)
 		})
 	}
 }
@@ -460,22 +447,22 @@ func TestBulk(t *testing.T) {
 func TestAPIErrors(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"),
+	u.Model.Returns.Err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"),
 		"Name the endpoints")
-	u.types("add-relation", "a", "b")
-	u.sees(1, "", "ERROR ambiguous relation: \"a b\" could refer to …\nName the endpoints\n")
-	u.fake.err = entity.Errorf(entity.NotFound, `service "web" not found`)
-	u.types("expose", "web")
-	u.sees(1, "", "ERROR service \"web\" not found\nTo see what is in the model: juju status\n")
-	u.fake.err = entity.Errorf(entity.Invalid, `option "port" expected int, got "x"`)
-	u.types("set", "web", "port=x")
-	u.sees(1, "", "ERROR option \"port\" expected int, got \"x\"\nTo list the options: juju get web\n")
-	u.fake.err = entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
-	u.types("unset", "web", "port")
-	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
+	u.Types("add-relation", "a", "b")
+	u.Sees(1, "", "ERROR ambiguous relation: \"a b\" could refer to …\nName the endpoints\n")
+	u.Model.Returns.Err = entity.Errorf(entity.NotFound, `service "web" not found`)
+	u.Types("expose", "web")
+	u.Sees(1, "", "ERROR service \"web\" not found\nTo see what is in the model: juju status\n")
+	u.Model.Returns.Err = entity.Errorf(entity.Invalid, `option "port" expected int, got "x"`)
+	u.Types("set", "web", "port=x")
+	u.Sees(1, "", "ERROR option \"port\" expected int, got \"x\"\nTo list the options: juju get web\n")
+	u.Model.Returns.Err = entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
+	u.Types("unset", "web", "port")
+	u.Sees(1, "", "ERROR state changing too quickly; try again soon\n")
 	// Added machines are reported, even if others failed.
-	u.types("add-machine", "-n", "2")
-	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
+	u.Types("add-machine", "-n", "2")
+	u.Sees(1, "", "ERROR state changing too quickly; try again soon\n")
 }
 
 func TestOptionFiles(t *testing.T) {
@@ -483,11 +470,11 @@ func TestOptionFiles(t *testing.T) {
 	u := newUser(t)
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big")
-	write(t, big, strings.Repeat("x", cli.MaxOptionFile+1))
+	clitest.Write(t, big, strings.Repeat("x", cli.MaxOptionFile+1))
 	binary := filepath.Join(dir, "binary")
-	write(t, binary, "\xff")
+	clitest.Write(t, binary, "\xff")
 	empty := filepath.Join(dir, "empty")
-	write(t, empty, "\n")
+	clitest.Write(t, empty, "\n")
 	for _, test := range [][]string{
 		{"size of option file is larger than 5M: " + big, "set", "web", "motd=@" + big},
 		{"size of option file is larger than 5M: " + big, "set", "web", "--config", big},
@@ -497,16 +484,16 @@ func TestOptionFiles(t *testing.T) {
 			dir + "/none"},
 		{"the option file is empty", "set", "web", "--config", empty},
 	} {
-		u.types(test[1:]...)
-		u.asked()
-		u.sees(1, "", "ERROR "+test[0]+"\n")
+		u.Types(test[1:]...)
+		u.Asked()
+		u.Sees(1, "", "ERROR "+test[0]+"\n")
 	}
 }
 
 func TestGet(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.config = client.ServiceConfig{Service: "web", Charm: "webpage", Settings: map[string]entity.ConfigSetting{
+	u.Model.Returns.Config = client.ServiceConfig{Service: "web", Charm: "webpage", Settings: map[string]entity.ConfigSetting{
 		"port":  {Description: "a port", Type: "int", Value: int64(80), Default: int64(8080), Source: "user"},
 		"title": {Type: "string", Source: "unset"},
 	}, Own: map[string]entity.ConfigSetting{
@@ -531,81 +518,81 @@ settings:
         source: unset
         type: string
 `
-	u.types("get", "web")
-	u.sees(0, want, "")
-	u.types("config", "web")
-	u.sees(0, want, "")
-	u.types("get", "web", "--format", "json")
-	u.sees(0, `{"application":"web","application-config":{"trust":{"default":false,"source":"user","type":"boolean",`+
+	u.Types("get", "web")
+	u.Sees(0, want, "")
+	u.Types("config", "web")
+	u.Sees(0, want, "")
+	u.Types("get", "web", "--format", "json")
+	u.Sees(0, `{"application":"web","application-config":{"trust":{"default":false,"source":"user","type":"boolean",`+
 		`"value":true}},"charm":"webpage","settings":{"port":{"default":8080,"description":"a port",`+
 		`"source":"user","type":"int","value":80},`+
 		`"title":{"source":"unset","type":"string"}}}`+"\n", "")
-	u.types("config", "web", "trust")
-	u.sees(0, "true\n", "")
-	u.types("get-config", "web", "port")
-	u.sees(0, "80\n", "")
-	u.types("config", "web", "title")
-	u.sees(0, "\n", "")
-	u.types("get", "web", "x")
-	u.sees(1, "", "ERROR key \"x\" not found in \"web\" settings.\nTo list the options: juju get web\n")
+	u.Types("config", "web", "trust")
+	u.Sees(0, "true\n", "")
+	u.Types("get-config", "web", "port")
+	u.Sees(0, "80\n", "")
+	u.Types("config", "web", "title")
+	u.Sees(0, "\n", "")
+	u.Types("get", "web", "x")
+	u.Sees(1, "", "ERROR key \"x\" not found in \"web\" settings.\nTo list the options: juju get web\n")
 	path := filepath.Join(t.TempDir(), "out")
-	u.types("get", "web", "port", "-o", path)
-	u.sees(0, "", "")
+	u.Types("get", "web", "port", "-o", path)
+	u.Sees(0, "", "")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "80\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	u.types("get", "web", "-o", "/no/such/file")
-	u.sees(1, "", "ERROR cannot write the result: open /no/such/file: no such file or directory\n")
+	u.Types("get", "web", "-o", "/no/such/file")
+	u.Sees(1, "", "ERROR cannot write the result: open /no/such/file: no such file or directory\n")
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("version")
-	version := u.out.String()
-	if u.code != 0 || !strings.Contains(version, ".") || strings.Count(version, "\n") != 1 {
-		t.Errorf("exit code %d, %q", u.code, version)
+	u.Types("version")
+	version := u.Out.String()
+	if u.Code != 0 || !strings.Contains(version, ".") || strings.Count(version, "\n") != 1 {
+		t.Errorf("exit code %d, %q", u.Code, version)
 	}
-	u.types("--version")
-	u.sees(0, version, "")
-	u.session.OutTerminal = true // where nobody parses it
-	u.types("version")
-	u.sees(0, version+"release "+agent.Version+strings.TrimSuffix(" ("+agent.BuiltFrom()+")", " ()")+"\n", "")
-	u.session.OutTerminal = false
-	u.types("version", "--all")
-	if u.code != 0 || !strings.HasPrefix(u.out.String(), "version: "+version+"release: "+agent.Version+"\n") {
-		t.Errorf("exit code %d, %q", u.code, u.out.String())
+	u.Types("--version")
+	u.Sees(0, version, "")
+	u.Session.OutTerminal = true // where nobody parses it
+	u.Types("version")
+	u.Sees(0, version+"release "+agent.Version+strings.TrimSuffix(" ("+agent.BuiltFrom()+")", " ()")+"\n", "")
+	u.Session.OutTerminal = false
+	u.Types("version", "--all")
+	if u.Code != 0 || !strings.HasPrefix(u.Out.String(), "version: "+version+"release: "+agent.Version+"\n") {
+		t.Errorf("exit code %d, %q", u.Code, u.Out.String())
 	}
-	u.types("version", "--all", "--format", "json")
-	if u.code != 0 || !strings.HasPrefix(u.out.String(), `{"version":"`) {
-		t.Errorf("exit code %d, %q", u.code, u.out.String())
+	u.Types("version", "--all", "--format", "json")
+	if u.Code != 0 || !strings.HasPrefix(u.Out.String(), `{"version":"`) {
+		t.Errorf("exit code %d, %q", u.Code, u.Out.String())
 	}
 }
 
 func TestDebugFlag(t *testing.T) {
 	u := newUser(t)
-	u.types("status", "--debug")
-	if u.code != 0 {
-		t.Errorf("exit code %d", u.code)
+	u.Types("status", "--debug")
+	if u.Code != 0 {
+		t.Errorf("exit code %d", u.Code)
 	}
 	loggo.GetLogger("juju.cmd").Debugf("seen")
-	if !strings.HasSuffix(u.err.String(), "DEBUG juju.cmd seen\n") {
-		t.Errorf("logged %q", u.err.String())
+	if !strings.HasSuffix(u.Err.String(), "DEBUG juju.cmd seen\n") {
+		t.Errorf("logged %q", u.Err.String())
 	}
-	u.types("status", "--show-log")
+	u.Types("status", "--show-log")
 	loggo.GetLogger("juju.cmd").Debugf("not seen")
 	loggo.GetLogger("juju.cmd").Infof("seen")
-	if !strings.HasSuffix(u.err.String(), " INFO juju.cmd seen\n") || strings.Contains(u.err.String(), "not") {
-		t.Errorf("logged %q", u.err.String())
+	if !strings.HasSuffix(u.Err.String(), " INFO juju.cmd seen\n") || strings.Contains(u.Err.String(), "not") {
+		t.Errorf("logged %q", u.Err.String())
 	}
-	u.types("status", "--logging-config", "juju.cmd=TRACE")
+	u.Types("status", "--logging-config", "juju.cmd=TRACE")
 	loggo.GetLogger("juju.cmd").Tracef("seen")
-	if !strings.HasSuffix(u.err.String(), " TRACE juju.cmd seen\n") {
-		t.Errorf("logged %q", u.err.String())
+	if !strings.HasSuffix(u.Err.String(), " TRACE juju.cmd seen\n") {
+		t.Errorf("logged %q", u.Err.String())
 	}
-	u.types("status")
+	u.Types("status")
 	loggo.GetLogger("juju.cmd").Infof("not seen")
-	if strings.Contains(u.err.String(), "seen") {
-		t.Errorf("logged %q", u.err.String())
+	if strings.Contains(u.Err.String(), "seen") {
+		t.Errorf("logged %q", u.Err.String())
 	}
 }

@@ -6,25 +6,26 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
 
 // A user who completes names has one of each kind.
-func newCompleter(t *testing.T) *user {
+func newCompleter(t *testing.T) *clitest.User {
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
 		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0"}}}},
 		Machines: []entity.MachineStatus{{ID: "8"}}, Remotes: []entity.RemoteStatus{{Name: "saas"}}}}
-	u.fake.config = client.ServiceConfig{Settings: map[string]entity.ConfigSetting{"title": {}},
+	u.Model.Returns.Config = client.ServiceConfig{Settings: map[string]entity.ConfigSetting{"title": {}},
 		Own: map[string]entity.ConfigSetting{"trust": {}}}
-	u.fake.actions = map[string]client.ActionInfo{"go": {}}
-	u.fake.tasks = []entity.Task{{ID: "2"}}
-	u.fake.storage = []entity.StorageStatus{{ID: "data/0"}}
-	u.fake.spaces = []entity.Space{{Name: "dmz", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
-	u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "blob"}}}
-	u.fake.modelConfig = modelconfig.Config{"http-proxy": {}}
+	u.Model.Returns.Actions = map[string]client.ActionInfo{"go": {}}
+	u.Model.Returns.Tasks = []entity.Task{{ID: "2"}}
+	u.Model.Returns.Storage = []entity.StorageStatus{{ID: "data/0"}}
+	u.Model.Returns.Spaces = []entity.Space{{Name: "dmz", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
+	u.Model.Returns.Resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "blob"}}}
+	u.Model.Returns.ModelConfig = modelconfig.Config{"http-proxy": {}}
 	return u
 }
 
@@ -44,14 +45,14 @@ var ofKind = map[string]string{
 func TestCommandsCompleteTheirOwnKind(t *testing.T) {
 	t.Parallel()
 	u := newCompleter(t)
-	for _, cmd := range commands.New(u.session).Commands() {
+	for _, cmd := range commands.New(u.Session).Commands() {
 		if cmd.Hidden || cmd.Name() == "completion" {
 			continue
 		}
 		name, usage, _ := strings.Cut(cmd.Use, " ")
 		allowed := allowedNames(name, usage)
 		for _, before := range []string{"", "web ", "web/0 ", "web/0 web/0 "} {
-			for _, got := range u.completions(name + " " + before) {
+			for _, got := range completions(u, name+" "+before) {
 				if !slices.Contains(allowed, got) && !slices.Contains(allowed, "*") {
 					t.Errorf("juju %s| completes %q, whose kind is not in %q", name+" "+before, got, usage)
 				}
@@ -113,16 +114,16 @@ func TestShellsCompleteWhatCommandsTake(t *testing.T) {
 		"deploy ./web ":               "",
 		"import-filesystem lxd vol-1": "",
 	} {
-		if got := strings.Join(u.completions(line), " "); got != want {
+		if got := strings.Join(completions(u, line), " "); got != want {
 			t.Errorf("juju %s| completes %q, want %q", line, got, want)
 		}
 	}
-	u.types("__complete", "show-unit", "-m", "prod:")
-	if !strings.HasPrefix(u.out.String(), "prod:controller\nprod:default\n:") {
-		t.Errorf("the models of a controller complete as %q", u.out.String())
+	u.Types("__complete", "show-unit", "-m", "prod:")
+	if !strings.HasPrefix(u.Out.String(), "prod:controller\nprod:default\n:") {
+		t.Errorf("the models of a controller complete as %q", u.Out.String())
 	}
-	u.types("__complete", "attach-resource", "web", "blob=./")
-	if u.out.String() != ":0\n" {
-		t.Errorf("the file of a resource completes %q", u.out.String())
+	u.Types("__complete", "attach-resource", "web", "blob=./")
+	if u.Out.String() != ":0\n" {
+		t.Errorf("the file of a resource completes %q", u.Out.String())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
@@ -55,9 +56,9 @@ func TestTarget(t *testing.T) {
 		{"", "", "z", `controller "z" not found`},
 	} {
 		u := newUser(t)
-		u.env["JUJU_MODEL"], u.env["JUJU_CONTROLLER"] = test.model, test.controller
-		u.session.Model = test.flag
-		got, err := u.session.Target(contents)
+		u.Env["JUJU_MODEL"], u.Env["JUJU_CONTROLLER"] = test.model, test.controller
+		u.Session.Model = test.flag
+		got, err := u.Session.Target(contents)
 		text := got.Name + " " + got.Model
 		if err != nil {
 			text = err.Error()
@@ -76,10 +77,10 @@ func TestModelFlag(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for _, line := range []string{"status -m b:x", "status --model b:x", "status -e b:x", "status --environment=b:x"} {
-		u.note(func(c *store.Contents) { c.Controllers["b"] = &store.Controller{User: "bob"} })
-		u.types(strings.Fields(line)...)
-		if u.code != 0 || u.session.Model != "b:x" || !strings.Contains(u.out.String(), "  b  ") {
-			t.Errorf("%s: exit code %d, model %q\n%s%s", line, u.code, u.session.Model, u.out.String(), u.err.String())
+		u.Note(func(c *store.Contents) { c.Controllers["b"] = &store.Controller{User: "bob"} })
+		u.Types(strings.Fields(line)...)
+		if u.Code != 0 || u.Session.Model != "b:x" || !strings.Contains(u.Out.String(), "  b  ") {
+			t.Errorf("%s: exit code %d, model %q\n%s%s", line, u.Code, u.Session.Model, u.Out.String(), u.Err.String())
 		}
 	}
 }
@@ -87,15 +88,15 @@ func TestModelFlag(t *testing.T) {
 func TestBeforeBootstrap(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
-	real := func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.session) }
+	u.Note(func(c *store.Contents) { delete(c.Controllers, "prod") })
+	real := func(ctx context.Context) (io.Closer, error) { return connect.Model(ctx, u.Session) }
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
-		u.session.Connect = real
-		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR no controllers registered\nTo create one: juju bootstrap; to use one with a registration string from "+
+		u.Session.Connect = real
+		u.Types(strings.Fields(line)...)
+		u.Sees(1, "", "ERROR no controllers registered\nTo create one: juju bootstrap; to use one with a registration string from "+
 			"its administrator: juju register STRING\n")
 	}
-	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(u.Env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was left in the user's directory: %v", err)
 	}
 }
@@ -111,7 +112,7 @@ func caCert(t *testing.T) string {
 }
 
 // containerOf makes controller "prod" one on an LXD which tells the status of its container: "" for none.
-func containerOf(t *testing.T, u *user, status func() string) *store.Store {
+func containerOf(t *testing.T, u *clitest.User, status func() string) *store.Store {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", socket)
@@ -133,11 +134,11 @@ func containerOf(t *testing.T, u *user, status func() string) *store.Store {
 	})}
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
-	st, err := u.session.Store()
+	st, err := u.Session.Store()
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(clouds.Dir(st, "lxd", "prod"), "lxd.json"),
+	clitest.Write(t, filepath.Join(clouds.Dir(st, "lxd", "prod"), "lxd.json"),
 		fmt.Sprintf(`{"controller-uuid":"11111111-2222","lxd":{"endpoint":%q}}`, socket))
 	return st
 }
@@ -204,20 +205,20 @@ func TestAStoppedContainerIsSeenSoon(t *testing.T) {
 				}
 				return test.then
 			})
-			u.note(func(c *store.Contents) {
+			u.Note(func(c *store.Contents) {
 				ctrl := c.Controllers["prod"]
 				ctrl.Cloud, ctrl.Addresses, ctrl.CACert = "lxd", []string{address}, caCert(t)
 			})
-			u.session.ReachTimeout, u.session.PollInterval = test.bound, 10*time.Millisecond
-			u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-				_, err := connect.Model(ctx, u.session)
+			u.Session.ReachTimeout, u.Session.PollInterval = test.bound, 10*time.Millisecond
+			u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
+				_, err := connect.Model(ctx, u.Session)
 				return nil, err
 			}
-			u.types("expose", "web")
-			first, rest, _ := strings.Cut(u.err.String(), "\n")
-			if u.code != 1 || first != fmt.Sprintf("Waiting up to %v for controller \"prod\"", test.bound) ||
+			u.Types("expose", "web")
+			first, rest, _ := strings.Cut(u.Err.String(), "\n")
+			if u.Code != 1 || first != fmt.Sprintf("Waiting up to %v for controller \"prod\"", test.bound) ||
 				!strings.HasPrefix(rest, `ERROR cannot reach controller "prod": `) || !strings.Contains(rest, test.says) {
-				t.Errorf("%s, %s: exit code %d, said\n%s", name, address, u.code, u.err.String())
+				t.Errorf("%s, %s: exit code %d, said\n%s", name, address, u.Code, u.Err.String())
 			}
 		}
 	}
@@ -241,12 +242,12 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close() // so that no one listens there
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
 	})
-	u.session.ReachTimeout = 300 * time.Millisecond
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
-		conn, err := connect.Model(ctx, u.session)
+	u.Session.ReachTimeout = 300 * time.Millisecond
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
+		conn, err := connect.Model(ctx, u.Session)
 		if err == nil {
 			t.Error("connected, although no one listens")
 			return conn, nil
@@ -254,32 +255,32 @@ func TestUnreachable(t *testing.T) {
 		return nil, err
 	}
 	begun := time.Now()
-	u.types("expose", "web")
-	if passed := time.Since(begun); passed < u.session.ReachTimeout {
+	u.Types("expose", "web")
+	if passed := time.Since(begun); passed < u.Session.ReachTimeout {
 		t.Errorf("it gave up after %v", passed)
 	}
-	lines := strings.Split(u.err.String(), "\n")
-	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting up to 300ms for controller "prod"` ||
+	lines := strings.Split(u.Err.String(), "\n")
+	if u.Code != 1 || len(lines) != 4 || lines[0] != `Waiting up to 300ms for controller "prod"` ||
 		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) ||
 		!strings.Contains(lines[2], "juju unregister prod") {
-		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+		t.Errorf("exit code %d, said\n%s", u.Code, u.Err.String())
 	}
 	// It can be interrupted.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	u.typesUntil(ctx, "expose", "web")
-	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR interrupted\n") {
-		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	u.TypesUntil(ctx, "expose", "web")
+	if u.Code != 1 || !strings.HasSuffix(u.Err.String(), "ERROR interrupted\n") {
+		t.Errorf("exit code %d, said\n%s", u.Code, u.Err.String())
 	}
 }
 
 // A local controller whose directory is gone can't be started.
 func TestControllerGone(t *testing.T) {
 	u := newUser(t)
-	st := u.store()
+	st := u.Store()
 	ctrl := &store.Controller{UUID: "u", Cloud: "local", Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t),
 		User: "admin"}
-	err := clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
+	err := clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.Session)
 	dir := clouds.Dir(st, "local", "mine")
 	if want := `controller "mine" no longer exists: there is no ` + dir; err == nil || err.Error() != want ||
 		entity.Hint(err) != "To forget it: juju destroy-environment mine" {
@@ -293,7 +294,7 @@ func TestControllerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	binariesOnPath(t)
-	err = clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.session)
+	err = clouds.ControllerOf(st, "mine", ctrl).Revive(t.Context(), u.Session)
 	if err == nil || !strings.Contains(err.Error(), "it was destroyed") ||
 		!strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))
@@ -302,9 +303,9 @@ func TestControllerGone(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// The command that the hint names removes it.
-	u.note(func(c *store.Contents) { c.Controllers["mine"] = ctrl })
-	u.types("destroy-environment", "mine", "-y", "-q")
-	u.sees(0, "", "")
+	u.Note(func(c *store.Contents) { c.Controllers["mine"] = ctrl })
+	u.Types("destroy-environment", "mine", "-y", "-q")
+	u.Sees(0, "", "")
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}

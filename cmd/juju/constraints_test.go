@@ -22,9 +22,9 @@ func TestSetConstraints(t *testing.T) {
 		{[]string{"set-model-constraints", "mem=2G"}, `SetModelConstraints "mem=2048M"`},
 		{[]string{"set-model-constraints", ""}, `SetModelConstraints ""`},
 	} {
-		u.types(test.args...)
-		u.asked(test.asked)
-		u.sees(0, "", "")
+		u.Types(test.args...)
+		u.Asked(test.asked)
+		u.Sees(0, "", "")
 	}
 	for _, test := range []struct {
 		args []string
@@ -46,9 +46,9 @@ func TestSetConstraints(t *testing.T) {
 			"unknown format \"tabular\"\nValid formats: constraints, yaml, json"},
 		{[]string{"model-constraints", "web"}, "unrecognized args: [\"web\"]\nFor usage: juju help model-constraints"},
 	} {
-		u.types(test.args...)
-		u.asked()
-		u.sees(2, "", "ERROR "+test.said+"\n")
+		u.Types(test.args...)
+		u.Asked()
+		u.Sees(2, "", "ERROR "+test.said+"\n")
 	}
 }
 
@@ -56,21 +56,21 @@ func TestShowConstraints(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	var err error
-	if u.fake.constraints, err = constraints.Parse("mem=2G tags=a,^b cores="); err != nil {
+	if u.Model.Returns.Constraints, err = constraints.Parse("mem=2G tags=a,^b cores="); err != nil {
 		t.Fatal(err)
 	}
-	u.types("constraints", "web")
-	u.asked("ServiceConstraints web")
-	u.sees(0, "cores= mem=2048M tags=a,^b\n", "")
-	u.types("get-constraints", "web", "--format", "yaml")
-	u.sees(0, "cores: 0\nmem: 2048\ntags:\n    - a\n    - ^b\n", "")
-	u.types("model-constraints", "--format", "json")
-	u.asked("ModelConstraints")
-	u.sees(0, `{"cores":0,"mem":2048,"tags":["a","^b"]}`+"\n", "")
-	u.fake.constraints = constraints.Value{}
-	u.types("get-model-constraints")
-	u.sees(0, "", "")
-	u.fake.err = entity.Errorf(entity.Invalid, "constraints do not apply to subordinate services")
-	u.types("constraints", "logging")
-	u.sees(1, "", "ERROR constraints do not apply to subordinate services\n")
+	u.Types("constraints", "web")
+	u.Asked("ServiceConstraints web")
+	u.Sees(0, "cores= mem=2048M tags=a,^b\n", "")
+	u.Types("get-constraints", "web", "--format", "yaml")
+	u.Sees(0, "cores: 0\nmem: 2048\ntags:\n    - a\n    - ^b\n", "")
+	u.Types("model-constraints", "--format", "json")
+	u.Asked("ModelConstraints")
+	u.Sees(0, `{"cores":0,"mem":2048,"tags":["a","^b"]}`+"\n", "")
+	u.Model.Returns.Constraints = constraints.Value{}
+	u.Types("get-model-constraints")
+	u.Sees(0, "", "")
+	u.Model.Returns.Err = entity.Errorf(entity.Invalid, "constraints do not apply to subordinate services")
+	u.Types("constraints", "logging")
+	u.Sees(1, "", "ERROR constraints do not apply to subordinate services\n")
 }

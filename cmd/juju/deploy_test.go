@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -20,9 +21,9 @@ description: a page
 func charmDir(t *testing.T, meta string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "webpage")
-	write(t, filepath.Join(dir, "metadata.yaml"), meta)
-	write(t, filepath.Join(dir, "config.yaml"), "options:\n  title: {type: string, default: x}\n  port: {type: int}\n")
-	write(t, filepath.Join(dir, "hooks", "install"), "#!/bin/sh\n")
+	clitest.Write(t, filepath.Join(dir, "metadata.yaml"), meta)
+	clitest.Write(t, filepath.Join(dir, "config.yaml"), "options:\n  title: {type: string, default: x}\n  port: {type: int}\n")
+	clitest.Write(t, filepath.Join(dir, "hooks", "install"), "#!/bin/sh\n")
 	return dir
 }
 
@@ -30,13 +31,13 @@ func TestDeploy(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	dir := charmDir(t, metadata)
-	u.types("deploy", dir)
-	u.asked("Status webpage", "UploadCharm",
+	u.Types("deploy", dir)
+	u.Asked("Status webpage", "UploadCharm",
 		`Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
 			`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false}`)
-	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
+	u.Sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
 		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
-	archive := bytes.Clone(u.fake.uploaded)
+	archive := bytes.Clone(u.Model.Uploaded)
 	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err != nil || len(z.File) < 3 {
 		t.Errorf("uploaded %v, %v", z, err)
 	}
@@ -46,34 +47,34 @@ func TestDeploy(t *testing.T) {
 	if err := os.Chmod(filepath.Join(mended, "hooks", "install"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	u.types("deploy", mended)
-	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
+	u.Types("deploy", mended)
+	u.Sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
 		"WARNING file permissions: made executable for the units: \"hooks/install\"\n"+
 		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
-	if !bytes.Equal(u.fake.uploaded, archive) {
+	if !bytes.Equal(u.Model.Uploaded, archive) {
 		t.Error("the archive depends on the modes of hooks")
 	}
 
 	// Its archive works as well, and so does a file of settings.
 	zipped := filepath.Join(t.TempDir(), "web.zip")
-	write(t, zipped, string(archive))
+	clitest.Write(t, zipped, string(archive))
 	file := filepath.Join(t.TempDir(), "settings")
-	write(t, file, "front: {title: y}\nother: {z: 1}\n")
-	u.types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config",
+	clitest.Write(t, file, "front: {title: y}\nother: {z: 1}\n")
+	u.Types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config",
 		"port=81",
 		"--constraints", "mem=1G", "--series", "jammy", "--force")
-	u.asked("Status front", "UploadCharm jammy",
+	u.Asked("Status front", "UploadCharm jammy",
 		`Deploy {"Service":"front","CharmURL":"local:jammy/web-0","Series":"jammy","Units":2,"Placement":["1","2"],`+
 			`"Config":{"port":"81"},"ConfigYAML":"front: {title: y}\nother: {z: 1}\n","Constraints":{"mem":1024},"Force":true}`)
-	u.sees(0, "", "")
-	if !bytes.Equal(u.fake.uploaded, archive) {
+	u.Sees(0, "", "")
+	if !bytes.Equal(u.Model.Uploaded, archive) {
 		t.Error("the archive was changed on its way")
 	}
 
 	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
-	u.types("deploy", subordinate, "-q")
-	if u.code != 0 || !strings.Contains(u.fake.calls[2], `"Units":0`) {
-		t.Errorf("exit code %d, asked %v", u.code, u.fake.calls)
+	u.Types("deploy", subordinate, "-q")
+	if u.Code != 0 || !strings.Contains(u.Model.Calls[2], `"Units":0`) {
+		t.Errorf("exit code %d, asked %v", u.Code, u.Model.Calls)
 	}
 }
 
@@ -83,25 +84,25 @@ func TestCloudRefusalsAndWarnings(t *testing.T) {
 	t.Parallel()
 	dir := charmDir(t, metadata)
 	u := newUser(t)
-	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"),
+	u.Model.Returns.Refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"),
 		"Try another.")
-	u.types("deploy", dir)
-	u.asked("Status webpage")
-	u.sees(1, "", "ERROR cannot deploy \"webpage\": no such machine\nTry another.\n")
+	u.Types("deploy", dir)
+	u.Asked("Status webpage")
+	u.Sees(1, "", "ERROR cannot deploy \"webpage\": no such machine\nTry another.\n")
 
-	u.fake.refused = entity.Errorf(entity.NotImplemented, "no such method") // an older controller
-	u.fake.warnings = []string{"tags are ignored"}
-	u.types("deploy", dir)
-	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nWARNING tags are ignored\n"+
+	u.Model.Returns.Refused = entity.Errorf(entity.NotImplemented, "no such method") // an older controller
+	u.Model.Returns.Warnings = []string{"tags are ignored"}
+	u.Types("deploy", dir)
+	u.Sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nWARNING tags are ignored\n"+
 		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
-	u.types("add-machine", "-n", "2", "--constraints", "tags=x")
-	u.sees(0, "", "WARNING tags are ignored\ncreated machine 0\ncreated machine 1\n")
-	u.types("add-unit", "web")
-	u.sees(0, "", "WARNING tags are ignored\nAdded web/0.\n")
-	u.types("set-constraints", "web", "tags=x")
-	u.sees(0, "", "WARNING tags are ignored\n")
-	u.types("set-model-constraints", "tags=x", "-q")
-	u.sees(0, "", "")
+	u.Types("add-machine", "-n", "2", "--constraints", "tags=x")
+	u.Sees(0, "", "WARNING tags are ignored\ncreated machine 0\ncreated machine 1\n")
+	u.Types("add-unit", "web")
+	u.Sees(0, "", "WARNING tags are ignored\nAdded web/0.\n")
+	u.Types("set-constraints", "web", "tags=x")
+	u.Sees(0, "", "WARNING tags are ignored\n")
+	u.Types("set-model-constraints", "tags=x", "-q")
+	u.Sees(0, "", "")
 }
 
 func TestDeployRefusals(t *testing.T) {
@@ -110,9 +111,9 @@ func TestDeployRefusals(t *testing.T) {
 	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
 	broken := charmDir(t, "name: webpage\nsummary: x\ndescription: y\nprovides:\n  db: 7\n")
 	file := filepath.Join(t.TempDir(), "settings")
-	write(t, file, "other: {z: 1}\n")
+	clitest.Write(t, file, "other: {z: 1}\n")
 	notZip := filepath.Join(t.TempDir(), "web.zip")
-	write(t, notZip, "PK")
+	clitest.Write(t, notZip, "PK")
 	taken := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "webpage"}, {Name: "going", Life: entity.Dying}}}
 	for _, test := range []struct {
 		code  int
@@ -167,63 +168,63 @@ func TestDeployRefusals(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			u := newUser(t)
-			u.freeze()
-			u.fake.statuses = []*entity.ModelStatus{taken}
-			u.types(append([]string{"deploy"}, test.args...)...)
-			u.sees(test.code, "", test.want+"\n")
-			if len(u.fake.calls) != test.asked {
-				t.Errorf("asked %v", u.fake.calls)
+			u.Freeze()
+			u.Model.Returns.Statuses = []*entity.ModelStatus{taken}
+			u.Types(append([]string{"deploy"}, test.args...)...)
+			u.Sees(test.code, "", test.want+"\n")
+			if len(u.Model.Calls) != test.asked {
+				t.Errorf("asked %v", u.Model.Calls)
 			}
 		})
 	}
 	// The error of an invalid charm names the file and the field.
 	u := newUser(t)
-	u.types("deploy", broken)
-	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") ||
-		!strings.HasSuffix(u.err.String(), "\nFix the charm and deploy it again.\n") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("deploy", broken)
+	if u.Code != 1 || !strings.Contains(u.Err.String(), "metadata.yaml:5: provides.db: ") ||
+		!strings.HasSuffix(u.Err.String(), "\nFix the charm and deploy it again.\n") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
-	u.types("deploy", notZip)
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot read charm \""+notZip) {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("deploy", notZip)
+	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "ERROR cannot read charm \""+notZip) {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
-	u.asked()
+	u.Asked()
 }
 
 // An upgrade says what storage units get from now on.
 func TestUpgradeCharmWithStorage(t *testing.T) {
 	t.Parallel()
 	u, dir := newUser(t), charmDir(t, metadata)
-	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
-	u.fake.uploaded = emptyZip(t)
-	u.types("upgrade-charm", "front", "--path", dir, "--storage", "data=fast,1G", "-q")
-	if calls := strings.Join(u.fake.calls, "\n"); u.code != 0 ||
+	u.Model.Uploaded = emptyZip(t)
+	u.Types("upgrade-charm", "front", "--path", dir, "--storage", "data=fast,1G", "-q")
+	if calls := strings.Join(u.Model.Calls, "\n"); u.Code != 0 ||
 		!strings.Contains(calls, `"Storage":{"data":{"pool":"fast","size":1024,"count":1}}`) {
-		t.Errorf("exit code %d, asked %s", u.code, calls)
+		t.Errorf("exit code %d, asked %s", u.Code, calls)
 	}
-	u.types("upgrade-charm", "front", "--path", dir, "--storage", "data")
-	u.sees(2, "", `ERROR expected "name=constraints" where "constraints" must be specified, got "data"`+
+	u.Types("upgrade-charm", "front", "--path", dir, "--storage", "data")
+	u.Sees(2, "", `ERROR expected "name=constraints" where "constraints" must be specified, got "data"`+
 		"\nFor usage: juju help upgrade-charm\n")
 }
 
 func TestUpgradeCharm(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
 	dir := charmDir(t, metadata)
-	u.fake.uploaded = emptyZip(t)
-	u.types("upgrade-charm", "front", "--path", dir, "--config", "port=80", "--force-series")
-	u.asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
+	u.Model.Uploaded = emptyZip(t)
+	u.Types("upgrade-charm", "front", "--path", dir, "--config", "port=80", "--force-series")
+	u.Asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
 		`SetCharm {"Service":"front","CharmURL":"local:jammy/web-0","Config":{"port":"80"},"ForceUnits":false,`+
 			`"ForceSeries":true}`)
-	u.sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
+	u.Sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
 		"Service \"front\" is upgraded from charm local:jammy/webpage-3 to local:jammy/web-0; its units are being upgraded.\n")
 
-	u.types("refresh", "front", "--switch", dir, "--force")
-	if !strings.Contains(u.fake.calls[len(u.fake.calls)-1], `"ForceUnits":true,"ForceSeries":true`) {
-		t.Errorf("--force asks for %s", u.fake.calls)
+	u.Types("refresh", "front", "--switch", dir, "--force")
+	if !strings.Contains(u.Model.Calls[len(u.Model.Calls)-1], `"ForceUnits":true,"ForceSeries":true`) {
+		t.Errorf("--force asks for %s", u.Model.Calls)
 	}
 	for line, says := range map[string]string{
 		"upgrade-charm":       "no service specified",
@@ -236,9 +237,9 @@ func TestUpgradeCharm(t *testing.T) {
 		"upgrade-charm back --path " + dir:                                                            `service "back" not found`,
 		"upgrade-charm front --path " + charmDir(t, strings.Replace(metadata, "webpage", "other", 1)): `cannot upgrade "webpage" to "other"`,
 	} {
-		u.types(strings.Fields(line)...)
-		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
-			t.Errorf("juju %s: code %d, %s, want %s", line, u.code, u.err.String(), says)
+		u.Types(strings.Fields(line)...)
+		if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s, want %s", line, u.Code, u.Err.String(), says)
 		}
 	}
 }
@@ -248,20 +249,20 @@ func TestUpgradeCharmInBatches(t *testing.T) {
 	t.Parallel()
 	u, dir := newUser(t), charmDir(t, metadata)
 	m := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}
-	u.fake.statuses, u.fake.uploaded = []*entity.ModelStatus{m}, emptyZip(t)
-	u.types("upgrade-charm", "front", "--path", dir, "--batch", "2")
-	u.asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
+	u.Model.Returns.Statuses, u.Model.Uploaded = []*entity.ModelStatus{m}, emptyZip(t)
+	u.Types("upgrade-charm", "front", "--path", dir, "--batch", "2")
+	u.Asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
 		`SetCharm {"Service":"front","CharmURL":"local:jammy/web-0","Config":{},"ForceUnits":false,"ForceSeries":false,`+
 			`"Batch":2,"HealthTimeout":600000000000}`)
-	u.sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
+	u.Sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
 		"Service \"front\" is being upgraded from charm local:jammy/webpage-3 to local:jammy/web-0, 2 units at a time. "+
 		"To see how far it is: juju status front\n")
-	u.types("refresh", "front", "--resume", "--batch", "3")
-	u.asked("ResumeRollout front 3 0s")
-	u.sees(0, "", "The upgrade of service \"front\" continues. To see how far it is: juju status front\n")
-	u.types("upgrade-charm", "front", "--revert", "--health-timeout", "1m")
-	u.asked("RevertRollout front 0 1m0s")
-	u.sees(0, "", "The upgrade of service \"front\" is being reverted. To see how far that is: juju status front\n")
+	u.Types("refresh", "front", "--resume", "--batch", "3")
+	u.Asked("ResumeRollout front 3 0s")
+	u.Sees(0, "", "The upgrade of service \"front\" continues. To see how far it is: juju status front\n")
+	u.Types("upgrade-charm", "front", "--revert", "--health-timeout", "1m")
+	u.Asked("RevertRollout front 0 1m0s")
+	u.Sees(0, "", "The upgrade of service \"front\" is being reverted. To see how far that is: juju status front\n")
 	for line, says := range map[string]string{
 		"--batch 0":                                   "--batch must be 1 to 100 units",
 		"--batch 101":                                 "--batch must be 1 to 100 units",
@@ -272,12 +273,12 @@ func TestUpgradeCharmInBatches(t *testing.T) {
 		"--resume --force-units":                      "--resume and --force-units are mutually exclusive",
 		"--revert --path ./front --health-timeout 1m": "--revert and --path are mutually exclusive",
 	} {
-		u.types(append([]string{"upgrade-charm", "front"}, strings.Fields(line)...)...)
-		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+says+"\n") {
-			t.Errorf("upgrade-charm front %s: code %d, %s, want %s", line, u.code, u.err.String(), says)
+		u.Types(append([]string{"upgrade-charm", "front"}, strings.Fields(line)...)...)
+		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), "ERROR "+says+"\n") {
+			t.Errorf("upgrade-charm front %s: code %d, %s, want %s", line, u.Code, u.Err.String(), says)
 		}
 	}
-	u.asked()
+	u.Asked()
 }
 
 // emptyZip returns an archive without files.
@@ -295,9 +296,9 @@ func emptyZip(t *testing.T) []byte {
 func TestUpgradesThatAreNotUploaded(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
 		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
-	u.fake.uploaded = emptyZip(t)
+	u.Model.Uploaded = emptyZip(t)
 	focal := charmDir(t, metadata+"series: [focal]\n")
 	for line, says := range map[string]string{
 		focal + " --force-series --config port=x": `option "port" expected int, got "x"` +
@@ -305,8 +306,8 @@ func TestUpgradesThatAreNotUploaded(t *testing.T) {
 		charmDir(t, metadata+"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n"): "cannot change " +
 			"a service's subordinacy\nDeploy the charm as another service.\n",
 	} {
-		u.types(append([]string{"upgrade-charm", "front", "--path"}, strings.Fields(line)...)...)
-		u.asked("Status front", "CharmArchive local:jammy/webpage-3")
-		u.sees(1, "", `ERROR cannot upgrade service "front" to charm "webpage": `+says)
+		u.Types(append([]string{"upgrade-charm", "front", "--path"}, strings.Fields(line)...)...)
+		u.Asked("Status front", "CharmArchive local:jammy/webpage-3")
+		u.Sees(1, "", `ERROR cannot upgrade service "front" to charm "webpage": `+says)
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
 // onLXD is a user whose controller is on LXD, with two hosts in its model: the agent of the second is
 // away.
-func onLXD(t *testing.T) (*user, *entity.ModelStatus) {
+func onLXD(t *testing.T) (*clitest.User, *entity.ModelStatus) {
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "lxd" })
-	u.ctrl.add("admin", "default")
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "lxd" })
+	u.Controller.Add("admin", "default")
 	started, down := entity.Status{Status: entity.StatusStarted}, entity.Status{Status: entity.StatusDown}
 	return u, &entity.ModelStatus{Machines: []entity.MachineStatus{
 		{ID: "0", InstanceID: "juju-0", Status: started},
@@ -34,46 +35,46 @@ func TestDestroyEnvironmentTakesItsAgentsOffHosts(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
 	gone := &entity.ModelStatus{Machines: status.Machines[:1]}
-	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}, gone}
-	u.types("destroy-environment", "prod", "-y")
-	u.sees(0, "", "Removing the agents from your hosts: root@db, old\n"+ofTwo+
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}, gone}
+	u.Types("destroy-environment", "prod", "-y")
+	u.Sees(0, "", "Removing the agents from your hosts: root@db, old\n"+ofTwo+
 		"Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
-	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status", "Status")
+	u.Asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status", "Status")
 }
 
 // Its user hears of the hosts before they decide.
 func TestDestroyEnvironmentAsksAboutHosts(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
-	u.fake.statuses = []*entity.ModelStatus{status}
-	u.session.Stdin = strings.NewReader("n\n")
-	u.types("destroy-environment", "prod")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status}
+	u.Session.Stdin = strings.NewReader("n\n")
+	u.Types("destroy-environment", "prod")
 	const asks = "Its agents are removed from these hosts: root@db, old.\n"
-	if !strings.Contains(u.err.String(), asks) || u.code != 1 {
-		t.Errorf("code %d: %s", u.code, u.err.String())
+	if !strings.Contains(u.Err.String(), asks) || u.Code != 1 {
+		t.Errorf("code %d: %s", u.Code, u.Err.String())
 	}
-	u.asked("Status")
+	u.Asked("Status")
 }
 
 // What the controller does not do, its user can do on the hosts.
 func TestDestroyEnvironmentNamesTheAgentsThatStay(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
-	u.fake.statuses = []*entity.ModelStatus{status}
-	u.fake.errs = []error{errors.New("no")}
-	u.types("destroy-environment", "prod", "-y")
-	if said := u.err.String(); u.code != 0 ||
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status}
+	u.Model.Returns.Errs = []error{errors.New("no")}
+	u.Types("destroy-environment", "prod", "-y")
+	if said := u.Err.String(); u.Code != 0 ||
 		!strings.Contains(said, "The agent of machine 1 is still on host root@db (no). ") {
-		t.Errorf("code %d: %s", u.code, said)
+		t.Errorf("code %d: %s", u.Code, said)
 	}
 
 	u, _ = onLXD(t)
-	u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
-	u.types("destroy-environment", "prod", "-y")
-	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to `+
+	u.Session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) { return nil, errors.New("lost") }
+	u.Types("destroy-environment", "prod", "-y")
+	if said := u.Err.String(); u.Code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to `+
 		"controller \"prod\" (lost). To remove an agent, run on its host as root: /var/lib/juju/tools/machine-*/jujud uninstall "+
 		"/var/lib/juju/agents/machine-*\n") {
-		t.Errorf("code %d: %s", u.code, said)
+		t.Errorf("code %d: %s", u.Code, said)
 	}
 }
 
@@ -82,22 +83,22 @@ func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
 	status.Machines[2].Status = status.Machines[1].Status
-	u.fake.statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}}
-	u.fake.errs = []error{errors.New("no"), nil}
-	u.types("destroy-environment", "prod", "-y")
-	u.sees(0, "", "Removing the agents from your hosts: root@db, old\n"+
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status, status, {Machines: status.Machines[:2]}}
+	u.Model.Returns.Errs = []error{errors.New("no"), nil}
+	u.Types("destroy-environment", "prod", "-y")
+	u.Sees(0, "", "Removing the agents from your hosts: root@db, old\n"+
 		"The agent of machine 1 is still on host root@db (no). To remove it, run there as root: "+
 		"/var/lib/juju/tools/machine-1/jujud uninstall /var/lib/juju/agents/machine-1\n"+
 		"Destroying controller \"prod\" and everything in it\nController \"prod\" is destroyed.\n")
-	u.asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status")
+	u.Asked("Status", "DestroyMachines with force after 0s [1 2]", "Status", "Status")
 
 	// One that someone else has removed meanwhile has left.
 	u, status = onLXD(t)
-	u.fake.statuses = []*entity.ModelStatus{status, {Machines: status.Machines[:1]}}
-	u.fake.errs = []error{entity.Errorf(entity.NotFound, "machine 1 not found"), nil}
-	u.types("destroy-environment", "prod", "-y")
-	if said := u.err.String(); u.code != 0 || strings.Contains(said, "machine 1") || !strings.Contains(said, ofTwo) {
-		t.Errorf("code %d: %s", u.code, said)
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status, {Machines: status.Machines[:1]}}
+	u.Model.Returns.Errs = []error{entity.Errorf(entity.NotFound, "machine 1 not found"), nil}
+	u.Types("destroy-environment", "prod", "-y")
+	if said := u.Err.String(); u.Code != 0 || strings.Contains(said, "machine 1") || !strings.Contains(said, ofTwo) {
+		t.Errorf("code %d: %s", u.Code, said)
 	}
 }
 
@@ -105,19 +106,19 @@ func TestDestroyEnvironmentWaitsForTheOtherHosts(t *testing.T) {
 func TestDestroyEnvironmentNamesTheHostsOfAModelThatIsAway(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
-	u.fake.statuses = []*entity.ModelStatus{status}
-	connect, n := u.session.Connect, 0
-	u.session.Connect = func(ctx context.Context) (io.Closer, error) {
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status}
+	connect, n := u.Session.Connect, 0
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
 		if n++; n > 1 {
 			return nil, errors.New("lost")
 		}
 		return connect(ctx)
 	}
-	u.types("destroy-environment", "prod", "-y")
+	u.Types("destroy-environment", "prod", "-y")
 	for _, want := range []string{"The agent of machine 1 is still on host root@db (lost). ",
 		"The agent of machine 2 is still on host old (lost). "} {
-		if said := u.err.String(); u.code != 0 || !strings.Contains(said, want) {
-			t.Errorf("code %d: %q is not in %s", u.code, want, said)
+		if said := u.Err.String(); u.Code != 0 || !strings.Contains(said, want) {
+			t.Errorf("code %d: %q is not in %s", u.Code, want, said)
 		}
 	}
 }
@@ -127,11 +128,11 @@ func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
 	status.Machines[1].ID = "1; reboot"
-	u.fake.statuses = []*entity.ModelStatus{status}
-	u.types("destroy-environment", "prod", "-y")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status}
+	u.Types("destroy-environment", "prod", "-y")
 	const want = `Cannot list the hosts that were added to controller "prod" (it returned the invalid machine id "1; reboot"). `
-	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, want) || strings.Contains(said, "machine-1; reboot") {
-		t.Errorf("code %d: %s", u.code, said)
+	if said := u.Err.String(); u.Code != 0 || !strings.HasPrefix(said, want) || strings.Contains(said, "machine-1; reboot") {
+		t.Errorf("code %d: %s", u.Code, said)
 	}
 }
 
@@ -140,29 +141,29 @@ func TestDestroyEnvironmentDistrustsIDs(t *testing.T) {
 func TestDestroyModelNamesHosts(t *testing.T) {
 	t.Parallel()
 	u, status := onLXD(t)
-	u.fake.statuses = []*entity.ModelStatus{status}
-	u.session.Stdin = strings.NewReader("y\n")
-	u.types("destroy-model", "default", "--force")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{status}
+	u.Session.Stdin = strings.NewReader("y\n")
+	u.Types("destroy-model", "default", "--force")
 	const asks = "Its agents are removed from these hosts: root@db, old.\n"
 	const away = "The agent of machine 2 on host old is disconnected. It is removed when it reconnects to the controller. To " +
 		"remove it at once, run there as root: /var/lib/juju/tools/machine-2/jujud uninstall /var/lib/juju/agents/machine-2\n"
-	if said := u.err.String(); u.code != 0 || !strings.Contains(said, asks) || !strings.Contains(said, away) ||
+	if said := u.Err.String(); u.Code != 0 || !strings.Contains(said, asks) || !strings.Contains(said, away) ||
 		strings.Contains(said, "agent of machine 1 ") {
-		t.Errorf("code %d: %s", u.code, said)
+		t.Errorf("code %d: %s", u.Code, said)
 	}
-	u.asked("Status")
+	u.Asked("Status")
 
 	u, _ = onLXD(t)
-	u.session.Connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
-	u.types("destroy-model", "default", "-y", "--force")
-	if said := u.err.String(); u.code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to model "default" `+
+	u.Session.Connect = func(context.Context) (io.Closer, error) { return nil, errors.New("lost") }
+	u.Types("destroy-model", "default", "-y", "--force")
+	if said := u.Err.String(); u.Code != 0 || !strings.HasPrefix(said, `Cannot list the hosts that were added to model "default" `+
 		"(lost). Their agents are removed when they reach the controller. To remove one at once, run there as root: "+
 		"/var/lib/juju/tools/machine-*/jujud uninstall /var/lib/juju/agents/machine-*\n") {
-		t.Errorf("code %d: %s", u.code, said)
+		t.Errorf("code %d: %s", u.Code, said)
 	}
 
 	// Without force, the controller refuses a model that has such machines.
 	u, _ = onLXD(t)
-	u.types("destroy-model", "default", "-y")
-	u.asked()
+	u.Types("destroy-model", "default", "-y")
+	u.Asked()
 }

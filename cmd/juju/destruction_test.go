@@ -27,18 +27,18 @@ func TestDestroyFlags(t *testing.T) {
 			"--timeout must not be more than 8760h0m0s, got 2562047h47m16s"},
 	} {
 		u := newUser(t)
-		u.types(strings.Fields(test.line)...)
+		u.Types(strings.Fields(test.line)...)
 		if test.refused != "" {
-			u.sees(2, "", "ERROR "+test.refused+"\nFor usage: juju help "+strings.Fields(test.line)[0]+"\n")
-			u.asked()
+			u.Sees(2, "", "ERROR "+test.refused+"\nFor usage: juju help "+strings.Fields(test.line)[0]+"\n")
+			u.Asked()
 			continue
 		}
-		u.sees(0, "", "")
+		u.Sees(0, "", "")
 		asked := []string{test.asked}
 		if strings.Contains(test.asked, "Machines with force") { // what goes with them
 			asked = append([]string{"Status"}, asked...)
 		}
-		u.asked(asked...)
+		u.Asked(asked...)
 	}
 }
 
@@ -47,13 +47,13 @@ func TestForceReportsLeftovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		u.fake.explanations = []entity.Explanation{
+		u.Model.Returns.Explanations = []entity.Explanation{
 			{Name: "machine 3", Life: entity.Dying, Reasons: []entity.Reason{{Text: "the agent of machine 3 must set it dead"}}},
 			{Name: "machine 3", Life: entity.Gone, Leftovers: []entity.Leftover{
 				{What: "instance i-3 of machine 3", Where: "cloud local", Why: "it is on fire", How: "Put it out: rm -r /dir"}}},
 		}
-		u.types("destroy-machine", "3", "--force")
-		u.sees(1, "", "Waiting for 3: the agent of machine 3 must set it dead\n"+
+		u.Types("destroy-machine", "3", "--force")
+		u.Sees(1, "", "Waiting for 3: the agent of machine 3 must set it dead\n"+
 			"ERROR machine 3 is removed, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
 			"Put it out: rm -r /dir\n")
 	})
@@ -85,9 +85,9 @@ func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 				u := newUser(t)
 				begin := time.Now()
 				for i := range test.containers {
-					time.AfterFunc(time.Duration(i+1)*time.Minute, func() { u.fake.change(nil) })
+					time.AfterFunc(time.Duration(i+1)*time.Minute, func() { u.Model.Change(nil) })
 				}
-				u.fake.explain = func() entity.Explanation {
+				u.Model.Returns.Explain = func() entity.Explanation {
 					gone := min(int(time.Since(begin)/time.Minute), len(test.containers))
 					e := dying(test.containers[gone:]...)
 					if gone == len(test.containers) {
@@ -95,12 +95,12 @@ func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 					}
 					return e
 				}
-				u.types("destroy-machine", "3", "--force", "-q")
+				u.Types("destroy-machine", "3", "--force", "-q")
 				code := 0
 				if test.says != "" {
 					code = 1
 				}
-				u.sees(code, "", test.says)
+				u.Sees(code, "", test.says)
 				if took := time.Since(begin).Truncate(30 * time.Second); took != test.wait {
 					t.Errorf("it took %v, want %v", took, test.wait)
 				}
@@ -114,11 +114,11 @@ func TestForceGivesUpOnASilentController(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		u.fake.silent = true
-		u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "machine 3", Life: entity.Dying} }
+		u.Model.Returns.Silent = true
+		u.Model.Returns.Explain = func() entity.Explanation { return entity.Explanation{Name: "machine 3", Life: entity.Dying} }
 		begin := time.Now()
-		u.types("destroy-machine", "3", "--force", "-q")
-		u.sees(1, "", "ERROR gave up after 2m30s: still waiting for 3\nTo see why: juju explain 3\n")
+		u.Types("destroy-machine", "3", "--force", "-q")
+		u.Sees(1, "", "ERROR gave up after 2m30s: still waiting for 3\nTo see why: juju explain 3\n")
 		if took := time.Since(begin); took != 150*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -128,9 +128,9 @@ func TestForceGivesUpOnASilentController(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.freeze()
-	now := u.session.Now()
-	u.fake.explanations = []entity.Explanation{{Name: "service web", Life: entity.Dying, Since: now.Add(-time.Hour),
+	u.Freeze()
+	now := u.Session.Now()
+	u.Model.Returns.Explanations = []entity.Explanation{{Name: "service web", Life: entity.Dying, Since: now.Add(-time.Hour),
 		Reasons: []entity.Reason{
 			{Text: `service "web" has unit "web/0"`, Since: now.Add(-time.Minute)},
 			{Depth: 1, Text: `unit "web/0": hook failed: "stop"`, Hint: "juju resolved web/0"},
@@ -138,8 +138,8 @@ func TestExplain(t *testing.T) {
 		},
 		Refusals: []entity.Refusal{{At: now.Add(-5 * time.Second), Text: "units web/0: life is dying, not alive"}},
 	}}
-	u.types("explain", "web")
-	u.sees(0, `service web is dying, for 1h0m0s
+	u.Types("explain", "web")
+	u.Sees(0, `service web is dying, for 1h0m0s
   service "web" has unit "web/0", for 1m0s
     unit "web/0": hook failed: "stop"
       → juju resolved web/0
@@ -156,19 +156,19 @@ func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
 	u := newUser(t)
 	also := entity.Reason{Of: "unit-web-1", By: entity.ByUser, Text: `unit "web/1": hook failed: "stop"`, Hint: "do that"}
 	machine := entity.Reason{Of: "machine-0", By: entity.ByUser, Text: "instance i is gone", Hint: "give it up"}
-	u.fake.explain = func() entity.Explanation {
+	u.Model.Returns.Explain = func() entity.Explanation {
 		return entity.Explanation{Reasons: []entity.Reason{cause, also, machine, cause}}
 	}
 	for _, line := range []string{"destroy-model default -y", "destroy-model default -y --wait=5s"} {
-		u.ctrl.add("admin", "default")
-		u.ctrl.stays = 3
-		u.types(strings.Fields(line)...)
+		u.Controller.Add("admin", "default")
+		u.Controller.Stays = 3
+		u.Types(strings.Fields(line)...)
 		want := "Waiting for a user: instance i is gone\n  → give it up\n" +
 			"Waiting for a user: unit \"web/0\": hook failed: \"stop\"\nWaiting for a user: unit \"web/1\": hook failed: \"stop\"\n" +
 			"  → run the hook of a unit again: juju resolved -m prod:admin/default UNIT; skip it: juju resolved -m prod:admin/default " +
 			"--no-retry UNIT; in the whole model, skip every hook that fails: juju destroy-model --lenient prod:admin/default; run no hook " +
 			"at all, and leave behind what stop would remove: juju destroy-model --force prod:admin/default\n"
-		if said := u.err.String(); strings.Count(said, want) != 1 {
+		if said := u.Err.String(); strings.Count(said, want) != 1 {
 			t.Errorf("%s: said %s", line, said)
 		}
 	}
@@ -179,9 +179,9 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	m := waittest.Model("web/0=error web/1=active web/2=error")
-	m.Services[0].CharmURL, m.Services[0].Series, u.fake.uploaded = "local:jammy/webpage-3", "jammy", emptyZip(t)
+	m.Services[0].CharmURL, m.Services[0].Series, u.Model.Uploaded = "local:jammy/webpage-3", "jammy", emptyZip(t)
 	m.Services[0].Units[0].CharmURL = "local:jammy/webpage-2"
-	u.fake.statuses = []*entity.ModelStatus{m}
+	u.Model.Returns.Statuses = []*entity.ModelStatus{m}
 	const atOnce = "To upgrade units in error at once: juju upgrade-charm web --force-units, with the same --path, --switch or " +
 		"--revision; the failed hook then runs from the new charm\n"
 	for line, want := range map[string]string{
@@ -189,17 +189,17 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 			atOnce,
 		"resolved web/0 --no-retry": "",
 	} {
-		u.types(strings.Fields(line)...)
-		u.sees(0, "", want)
+		u.Types(strings.Fields(line)...)
+		u.Sees(0, "", want)
 	}
-	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata))
-	if said := u.err.String(); u.code != 0 || !strings.HasSuffix(said, "its units are being upgraded.\nIn error, "+
+	u.Types("upgrade-charm", "web", "--path", charmDir(t, metadata))
+	if said := u.Err.String(); u.Code != 0 || !strings.HasSuffix(said, "its units are being upgraded.\nIn error, "+
 		"and not upgraded until resolved with the old charm: web/0, web/2\n"+atOnce) {
-		t.Errorf("%d, said %s", u.code, said)
+		t.Errorf("%d, said %s", u.Code, said)
 	}
-	u.types("upgrade-charm", "web", "--path", charmDir(t, metadata), "--force-units")
-	if said := u.err.String(); u.code != 0 || strings.Contains(said, "In error") {
-		t.Errorf("%d, said %s", u.code, said)
+	u.Types("upgrade-charm", "web", "--path", charmDir(t, metadata), "--force-units")
+	if said := u.Err.String(); u.Code != 0 || strings.Contains(said, "In error") {
+		t.Errorf("%d, said %s", u.Code, said)
 	}
 }
 
@@ -207,13 +207,13 @@ func TestFailedHooksHoldUpAnUpgrade(t *testing.T) {
 func TestStorageOfWhatIsDestroyed(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.left = entity.DestroyInfo{DetachedStorage: []string{"data/0", "data/1"}, DestroyedStorage: []string{"cache/2"}}
+	u.Model.Returns.Left = entity.DestroyInfo{DetachedStorage: []string{"data/0", "data/1"}, DestroyedStorage: []string{"cache/2"}}
 	for _, line := range []string{"destroy-unit web/0", "destroy-service web"} {
-		u.types(strings.Fields(line)...)
-		u.sees(0, "", "- will remove storage cache/2\n- will detach storage data/0\n- will detach storage data/1\n")
+		u.Types(strings.Fields(line)...)
+		u.Sees(0, "", "- will remove storage cache/2\n- will detach storage data/0\n- will detach storage data/1\n")
 	}
-	u.types("destroy-machine", "0", "--force")
-	u.sees(0, "", "- will remove storage cache/2\n")
+	u.Types("destroy-machine", "0", "--force")
+	u.Sees(0, "", "- will remove storage cache/2\n")
 }
 
 // Commands that destroy units name the machines that are left without units.
@@ -227,16 +227,16 @@ func TestMachinesLeftWithoutUnits(t *testing.T) {
 			"destroy-machine 3 10\n",
 		"destroy-service web --destroy-machines -q": "",
 	} {
-		u.fake.left.MachinesLeft = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
-		u.types(strings.Fields(line)...)
-		u.sees(0, "", want)
+		u.Model.Returns.Left.MachinesLeft = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
+		u.Types(strings.Fields(line)...)
+		u.Sees(0, "", want)
 	}
-	u.fake.left.MachinesLeft = entity.MachinesLeft{Machines: []string{"7"}}
-	u.types("destroy-service", "web")
-	u.sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju "+
+	u.Model.Returns.Left.MachinesLeft = entity.MachinesLeft{Machines: []string{"7"}}
+	u.Types("destroy-service", "web")
+	u.Sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju "+
 		"destroy-service --destroy-machines\n")
-	u.fake.left.MachinesLeft = entity.MachinesLeft{Uncounted: true}
-	u.types("destroy-service", "web")
-	u.sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service "+
+	u.Model.Returns.Left.MachinesLeft = entity.MachinesLeft{Uncounted: true}
+	u.Types("destroy-service", "web")
+	u.Sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service "+
 		"--destroy-machines\n")
 }

@@ -2,7 +2,8 @@
 //
 // Each command has a file in the package of its subject: actions, blocks, bundles, charms, controllers, machines, models,
 // services, ssh, status, storage, users or wait. It parses the arguments, calls the API and prints the result. Package
-// commands has the tree of all commands, and runs one. This package has the program, and the tests of whole commands.
+// commands has the tree of all commands, and runs one. Tests of a subject's commands lie beside them, and use package
+// clitest; this package has the program, and the tests of all commands together.
 //
 // Package cli has what the commands share, clouds the client's view of each cloud, connect the connections to
 // controllers, and store the client's persistent data.

@@ -16,6 +16,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
 	"juju/cmd/juju/store"
 )
@@ -26,7 +27,7 @@ func TestEmbeddedCommandsUseNoFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	secret, fresh := filepath.Join(dir, "secret"), filepath.Join(dir, "new.json")
-	write(t, secret, "a: topsecret\n")
+	clitest.Write(t, secret, "a: topsecret\n")
 	settled := func() string {
 		var b strings.Builder
 		files, err := os.ReadDir(dir)
@@ -41,15 +42,15 @@ func TestEmbeddedCommandsUseNoFiles(t *testing.T) {
 	}
 	before := settled()
 	u := newUser(t)
-	u.session.Embedded = true
+	u.Session.Embedded = true
 	tried := 0
 	try := func(line ...string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // some commands wait
 		defer cancel()
-		u.typesUntil(ctx, line...)
+		u.TypesUntil(ctx, line...)
 		tried++
-		if said := u.out.String() + u.err.String() + strings.Join(u.fake.calls, "\n"); strings.Contains(said, "topsecret") {
+		if said := u.Out.String() + u.Err.String() + strings.Join(u.Model.Calls, "\n"); strings.Contains(said, "topsecret") {
 			t.Errorf("%q reads a file:\n%s", line, said)
 		}
 		if now := settled(); now != before {
@@ -65,7 +66,7 @@ func TestEmbeddedCommandsUseNoFiles(t *testing.T) {
 		}
 		words = words[1:]
 		try(words...)
-		if strings.Contains(u.err.String(), "not supported when run via a controller") {
+		if strings.Contains(u.Err.String(), "not supported when run via a controller") {
 			continue
 		}
 		if testing.Short() { // each command with one of the texts
@@ -108,7 +109,7 @@ func TestCommandBar(t *testing.T) {
 	if err := os.CopyFS(newer, os.DirFS(filepath.Join(s.charms, "app"))); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(newer, "newer"), "")
+	clitest.Write(t, filepath.Join(newer, "newer"), "")
 	s.run(t, "", nil, "juju", "upgrade-charm", "app", "--path", newer, "-q")
 	d := websocket.Dialer{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	connect := func() *websocket.Conn {

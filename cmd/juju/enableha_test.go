@@ -1,45 +1,27 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"juju/cmd/juju/store"
-	"juju/state/constraints"
 	"juju/state/entity"
 )
-
-func (f *fakeController) ControllerNodes(context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
-	return f.nodes, f.binaries.Upgrade, f.err
-}
-
-func (f *fakeController) EnableHA(_ context.Context, n int, cons constraints.Value) (entity.ControllerChanges, error) {
-	f.calls = append(f.calls, fmt.Sprintf("EnableHA %d %q", n, cons))
-	return entity.ControllerChanges{Maintained: []string{"0"}, Added: []string{"3", "4"}, Demoted: []string{"1"}}, f.err
-}
-
-func (f *fakeController) ServerVersion() string { return "3.6.5" }
-func (f *fakeController) Release() string       { return "1.2.3" }
-
-func (f *fakeController) ControllerAccess() string { return "superuser" }
-func (f *fakeController) Addresses() []string      { return []string{"10.0.0.1:17070"} }
 
 func TestEnableHASaysWhatChanges(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	newCheckedController(u)
-	u.types("enable-ha", "-n", "3", "--constraints", "mem=2G")
-	u.sees(0, "maintaining machines: 0\nadding machines: 3, 4\ndemoting machines: 1\n",
+	u.Types("enable-ha", "-n", "3", "--constraints", "mem=2G")
+	u.Sees(0, "maintaining machines: 0\nadding machines: 3, 4\ndemoting machines: 1\n",
 		"To remove those that are lost: juju destroy-machine -m controller --force 1\n")
-	if len(u.ctrl.calls) != 1 || u.ctrl.calls[0] != `EnableHA 3 "mem=2048M"` {
-		t.Errorf("the controller was asked %q", u.ctrl.calls)
+	if len(u.Controller.Calls) != 1 || u.Controller.Calls[0] != `EnableHA 3 "mem=2048M"` {
+		t.Errorf("the controller was asked %q", u.Controller.Calls)
 	}
-	u.types("enable-ha", "--constraints", "mem")
-	if u.code != 2 || len(u.ctrl.calls) != 1 {
-		t.Errorf("invalid constraints: exit code %d, %q", u.code, u.ctrl.calls)
+	u.Types("enable-ha", "--constraints", "mem")
+	if u.Code != 2 || len(u.Controller.Calls) != 1 {
+		t.Errorf("invalid constraints: exit code %d, %q", u.Code, u.Controller.Calls)
 	}
 }
 
@@ -47,19 +29,19 @@ func TestShowController(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	newCheckedController(u)
-	u.ctrl.nodes = []entity.ControllerNode{
+	u.Controller.Nodes = []entity.ControllerNode{
 		{Machine: "0", Addresses: []string{"10.0.0.1:17070"}, Version: "1.2.3", Up: true, Leads: true},
 		{Machine: "1", Addresses: []string{"10.0.0.2:17070"}, Leads: true, Seen: time.Unix(0, 0)},
 		{Machine: "2", Addresses: []string{"10.0.0.3:17070"}, Version: "1.2.4", Commit: "c0ffee", Up: true, Waits: true},
 	}
-	u.ctrl.binaries.Upgrade = &entity.ControllerUpgrade{To: entity.Binaries{Version: "1.2.4", Commit: "c0ffee"}, By: "admin",
+	u.Controller.Binaries.Upgrade = &entity.ControllerUpgrade{To: entity.Binaries{Version: "1.2.4", Commit: "c0ffee"}, By: "admin",
 		Began: time.Unix(0, 0), Turn: "0", Changed: []string{"2"},
 		Failed: []entity.ControllerUpgradeFailure{{Machine: "1", Error: "no such luck"}}}
-	u.ctrl.models = nil
-	u.ctrl.add("admin", "default").Machines = []entity.ModelMachine{{ID: "0"}}
-	u.note(func(c *store.Contents) { c.Controllers["prod"].CACert = "PEM" })
-	u.types("show-controller")
-	u.sees(0, `prod:
+	u.Controller.ModelInfos = nil
+	u.Controller.Add("admin", "default").Machines = []entity.ModelMachine{{ID: "0"}}
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].CACert = "PEM" })
+	u.Types("show-controller")
+	u.Sees(0, `prod:
     details:
         controller-uuid: u
         api-endpoints:
@@ -111,9 +93,9 @@ func TestMigrateStoreNeedsATarget(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for _, args := range [][]string{{}, {"--embedded", "--mongo-url", "mongodb://x"}} {
-		u.types(append([]string{"migrate-store"}, args...)...)
-		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR give either --mongo-url or --embedded\n") {
-			t.Errorf("%v: exit code %d, %s", args, u.code, u.err.String())
+		u.Types(append([]string{"migrate-store"}, args...)...)
+		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), "ERROR give either --mongo-url or --embedded\n") {
+			t.Errorf("%v: exit code %d, %s", args, u.Code, u.Err.String())
 		}
 	}
 }

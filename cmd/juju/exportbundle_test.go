@@ -13,12 +13,12 @@ import (
 func TestExportBundle(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("export-bundle")
-	u.sees(1, "", "ERROR nothing to export as there are no applications\n")
-	u.types("export-bundle", "x")
-	u.sees(2, "", "ERROR unrecognized args: [\"x\"]\nFor usage: juju help export-bundle\n")
+	u.Types("export-bundle")
+	u.Sees(1, "", "ERROR nothing to export as there are no applications\n")
+	u.Types("export-bundle", "x")
+	u.Sees(2, "", "ERROR unrecognized args: [\"x\"]\nFor usage: juju help export-bundle\n")
 
-	u.fake.statuses = []*entity.ModelStatus{{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
 		Machines: []entity.MachineStatus{{ID: "0", Series: "jammy", Constraints: "mem=1024M"}, {ID: "1", Series: "focal"},
 			{ID: "2", Series: "jammy"}, {ID: "3", Series: "jammy", Manager: true}},
 		Services: []entity.ServiceStatus{
@@ -39,15 +39,15 @@ func TestExportBundle(t *testing.T) {
 			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
 		},
 	}}
-	u.fake.config.Storage = map[string]entity.StorageConstraints{"data": {Pool: "fast", Size: 1024, Count: 2},
+	u.Model.Returns.Config.Storage = map[string]entity.StorageConstraints{"data": {Pool: "fast", Size: 1024, Count: 2},
 		"cache": {Pool: "local", Size: 1024}}
-	u.fake.config.Settings = map[string]entity.ConfigSetting{
+	u.Model.Returns.Config.Settings = map[string]entity.ConfigSetting{
 		"title": {Value: "x: y", Source: entity.SourceUser}, "port": {Value: int64(80), Source: entity.SourceDefault},
 		"none": {Source: entity.SourceUnset}}
-	u.fake.annotations = map[string]string{"a": "1"}
+	u.Model.Returns.Annotations = map[string]string{"a": "1"}
 	file := filepath.Join(t.TempDir(), "out.yaml")
-	u.types("export-bundle", "--filename", file)
-	u.sees(0, "", "WARNING application \"going\" is being destroyed, and is omitted\n"+
+	u.Types("export-bundle", "--filename", file)
+	u.Sees(0, "", "WARNING application \"going\" is being destroyed, and is omitted\n"+
 		"WARNING relation \"going:juju-info log:host\" is being destroyed, and is omitted\n"+
 		"WARNING relation \"old:juju-info log:host\" is being destroyed, and is omitted\n"+
 		"Bundle successfully exported to "+file+"\n")
@@ -109,25 +109,25 @@ applications:
         expose-to-spaces:
           - alpha
 `
-	u.types("export-bundle", "-q")
-	u.sees(0, want, "")
+	u.Types("export-bundle", "-q")
+	u.Sees(0, want, "")
 	text, err := cli.ReadFile(file, 1<<20)
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s", err, text)
 	}
-	u.types("export-bundle", "-q", "--include-charm-defaults")
-	if got := u.out.String(); strings.Count(got, "port: 80\n") != 3 || strings.Contains(got, "none") {
+	u.Types("export-bundle", "-q", "--include-charm-defaults")
+	if got := u.Out.String(); strings.Count(got, "port: 80\n") != 3 || strings.Contains(got, "none") {
 		t.Errorf("with defaults:\n%s", got)
 	}
-	u.types("export-bundle", "-q", "--filename", filepath.Join(file, "x"))
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot write bundle: ") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("export-bundle", "-q", "--filename", filepath.Join(file, "x"))
+	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "ERROR cannot write bundle: ") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
 
 	// Invisible characters are escaped in a file, too: it may be shown on a terminal later.
-	u.fake.annotations = map[string]string{"a": "x\u202ey"}
-	u.types("export-bundle", "-q", "--filename", file)
-	if text, err := os.ReadFile(file); u.code != 0 || err != nil || !strings.Contains(string(text), `a: "x\u202ey"`) {
-		t.Errorf("exit code %d: %q (%v)", u.code, text, err)
+	u.Model.Returns.Annotations = map[string]string{"a": "x\u202ey"}
+	u.Types("export-bundle", "-q", "--filename", file)
+	if text, err := os.ReadFile(file); u.Code != 0 || err != nil || !strings.Contains(string(text), `a: "x\u202ey"`) {
+		t.Errorf("exit code %d: %q (%v)", u.Code, text, err)
 	}
 }

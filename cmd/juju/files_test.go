@@ -46,7 +46,7 @@ func TestNotARegularFile(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				u.types(test.args...)
+				u.Types(test.args...)
 			}()
 			select {
 			case <-done:
@@ -54,10 +54,10 @@ func TestNotARegularFile(t *testing.T) {
 				t.Fatalf("juju %s hangs", strings.Join(test.args, " "))
 			}
 			want := "ERROR " + test.doing + ": open " + path + ": is " + what + ", not a file\n"
-			if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
-				t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
+			if u.Code != 1 || !strings.HasPrefix(u.Err.String(), want) {
+				t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.Code, u.Err.String())
 			}
-			u.asked()
+			u.Asked()
 		}
 	}
 	// So are such files in a charm.
@@ -65,9 +65,9 @@ func TestNotARegularFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := newUser(t)
-	u.types("deploy", web)
-	if u.code != 1 || !strings.Contains(u.err.String(), "actions.yaml: not a regular file") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("deploy", web)
+	if u.Code != 1 || !strings.Contains(u.Err.String(), "actions.yaml: not a regular file") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
 	"juju/state/entity"
 )
@@ -58,7 +59,7 @@ func TestFormats(t *testing.T) {
 	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
 	newCheckedController(u)
-	for _, cmd := range commands.New(u.session).Commands() {
+	for _, cmd := range commands.New(u.Session).Commands() {
 		if cmd.Flags().Lookup("format") == nil || untried[cmd.Name()] {
 			continue
 		}
@@ -66,34 +67,34 @@ func TestFormats(t *testing.T) {
 			t.Errorf("juju %s --format is not tried", cmd.Name())
 		}
 		for _, args := range lines[cmd.Name()] {
-			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
+			u.Model.Returns.Config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
 			if cmd.Name() == "show-application" || cmd.Name() == "status" {
-				u.fake.statuses = []*entity.ModelStatus{{At: someTime, Services: []entity.ServiceStatus{{Name: "web",
-					Status: entity.Status{Status: entity.StatusActive, Since: someTime}}}}}
+				u.Model.Returns.Statuses = []*entity.ModelStatus{{At: clitest.SomeTime, Services: []entity.ServiceStatus{{Name: "web",
+					Status: entity.Status{Status: entity.StatusActive, Since: clitest.SomeTime}}}}}
 			}
-			u.fake.spaces = []entity.Space{{ID: "1", Name: "db", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
-			u.fake.tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Enqueued: someTime,
-				Started: someTime, Completed: someTime, Log: []entity.TaskMessage{{At: someTime, Message: "half"}}}}
-			u.fake.actions = map[string]client.ActionInfo{"go": {Description: "goes"}}
-			u.fake.storage = []entity.StorageStatus{{ID: "data/0", Status: entity.Status{Since: someTime}}}
-			u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1, Uploaded: someTime}}},
+			u.Model.Returns.Spaces = []entity.Space{{ID: "1", Name: "db", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
+			u.Model.Returns.Tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Enqueued: clitest.SomeTime,
+				Started: clitest.SomeTime, Completed: clitest.SomeTime, Log: []entity.TaskMessage{{At: clitest.SomeTime, Message: "half"}}}}
+			u.Model.Returns.Actions = map[string]client.ActionInfo{"go": {Description: "goes"}}
+			u.Model.Returns.Storage = []entity.StorageStatus{{ID: "data/0", Status: entity.Status{Since: clitest.SomeTime}}}
+			u.Model.Returns.Resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1, Uploaded: clitest.SomeTime}}},
 				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}
-			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web", Since: someTime} }
+			u.Model.Returns.Explain = func() entity.Explanation { return entity.Explanation{Name: "web", Since: clitest.SomeTime} }
 			for format, read := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal} {
 				line, ok := strings.CutSuffix(args, " FORMAT x")
 				words := append([]string{cmd.Name()}, strings.Fields(line)...)
 				if words = append(words, "--format", format); ok { // the rest of the line is a command
 					words = append(words, "x")
 				}
-				u.types(words...)
+				u.Types(words...)
 				var v any
 				code := 0
 				if cmd.Name() == "diff" {
 					code = 1 // there are differences
 				}
-				if err := read(u.out.Bytes(), &v); u.code != code || u.out.Len() == 0 || err != nil {
-					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(),
-						u.err.String())
+				if err := read(u.Out.Bytes(), &v); u.Code != code || u.Out.Len() == 0 || err != nil {
+					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.Code, err, u.Out.String(),
+						u.Err.String())
 				}
 				if format == "json" {
 					timed[cmd.Name()] = checkTimes(t, cmd.Name()+" "+args, v) || timed[cmd.Name()]
@@ -107,14 +108,14 @@ func TestFormats(t *testing.T) {
 			t.Errorf("juju %s was not seen to print a time", name)
 		}
 	}
-	u.types("version", "--format", "json")
-	u.sees(0, `"`+commands.Version+"\"\n", "")
-	u.types("version")
-	u.sees(0, commands.Version+"\n", "")
-	u.types("get", "web", "title", "--format", "json")
-	u.sees(0, "\"a: b\"\n", "")
-	u.types("get", "web", "title")
-	u.sees(0, "a: b\n", "")
+	u.Types("version", "--format", "json")
+	u.Sees(0, `"`+commands.Version+"\"\n", "")
+	u.Types("version")
+	u.Sees(0, commands.Version+"\n", "")
+	u.Types("get", "web", "title", "--format", "json")
+	u.Sees(0, "\"a: b\"\n", "")
+	u.Types("get", "web", "title")
+	u.Sees(0, "a: b\n", "")
 }
 
 // moment is a time in the format of RFC 3339. clock is what all times have, whatever their format.
@@ -168,7 +169,7 @@ func TestCommandsWithoutFormat(t *testing.T) {
 		}
 	}
 	u := newUser(t)
-	for _, cmd := range commands.New(u.session).Commands() {
+	for _, cmd := range commands.New(u.Session).Commands() {
 		if has := cli.Formats(cmd) != nil; has == without[cmd.Name()] {
 			t.Errorf("juju %s: has --format: %v; has a reason to have none: %v", cmd.Name(), has, without[cmd.Name()])
 		}

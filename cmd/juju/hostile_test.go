@@ -18,6 +18,7 @@ import (
 	"juju/apiserver/debuglog"
 	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
 	"juju/cmd/juju/store"
 	"juju/state/constraints"
@@ -80,64 +81,64 @@ func planted[T any]() (v T) {
 }
 
 // A hostileController returns values whose strings are all hostile.
-type hostileController struct{ *fakeController }
+type hostileController struct{ *clitest.FakeController }
 
 func (h hostileController) Models(context.Context) ([]client.Model, error) {
-	return []client.Model{planted[client.Model](), {Name: "default", UUID: "d", Owner: "admin"}}, h.err
+	return []client.Model{planted[client.Model](), {Name: "default", UUID: "d", Owner: "admin"}}, h.Err
 }
 
 func (h hostileController) ModelSummaries(context.Context) ([]entity.ModelSummary, error) {
-	return planted[[]entity.ModelSummary](), h.err
+	return planted[[]entity.ModelSummary](), h.Err
 }
 
 func (h hostileController) ModelInfo(context.Context, string) (entity.ModelInfo, error) {
-	return planted[entity.ModelInfo](), h.err
+	return planted[entity.ModelInfo](), h.Err
 }
 
 func (h hostileController) ModelLeftovers(context.Context) ([]entity.Leftover, error) {
 	leftovers := planted[[]entity.Leftover]()
 	leftovers[0].Of = "d"
-	return leftovers, h.err
+	return leftovers, h.Err
 }
 
 func (h hostileController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
-	return planted[[]entity.ModelBlocks](), h.err
+	return planted[[]entity.ModelBlocks](), h.Err
 }
 
 func (h hostileController) User(context.Context, string) (entity.UserInfo, error) {
-	return planted[entity.UserInfo](), h.err
+	return planted[entity.UserInfo](), h.Err
 }
 
 func (h hostileController) FindOffers(context.Context, entity.OfferFilter) ([]entity.Offer, error) {
-	return planted[[]entity.Offer](), h.err
+	return planted[[]entity.Offer](), h.Err
 }
 
 func (h hostileController) Offer(context.Context, string) (entity.Offer, error) {
-	return planted[entity.Offer](), h.err
+	return planted[entity.Offer](), h.Err
 }
 
 func (h hostileController) Users(context.Context, bool) ([]entity.UserInfo, error) {
-	return planted[[]entity.UserInfo](), h.err
+	return planted[[]entity.UserInfo](), h.Err
 }
 
 func (h hostileController) ModelUsers(context.Context, string) ([]entity.ModelUser, error) {
-	return planted[[]entity.ModelUser](), h.err
+	return planted[[]entity.ModelUser](), h.Err
 }
 
 func (h hostileController) ControllerNodes(context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
-	return planted[[]entity.ControllerNode](), planted[*entity.ControllerUpgrade](), h.err
+	return planted[[]entity.ControllerNode](), planted[*entity.ControllerUpgrade](), h.Err
 }
 
 func (h hostileController) AuditLog(context.Context, client.AuditQuery) ([]entity.AuditEntry, error) {
-	return planted[[]entity.AuditEntry](), h.err
+	return planted[[]entity.AuditEntry](), h.Err
 }
 
 func (h hostileController) EnableHA(context.Context, int, constraints.Value) (entity.ControllerChanges, error) {
-	return planted[entity.ControllerChanges](), h.err
+	return planted[entity.ControllerChanges](), h.Err
 }
 
 func (h hostileController) Tokens(context.Context, string) ([]entity.AccessToken, error) {
-	return planted[[]entity.AccessToken](), h.err
+	return planted[[]entity.AccessToken](), h.Err
 }
 
 func (h hostileController) ServerVersion() string { return hostile }
@@ -147,19 +148,61 @@ func (h hostileController) ControllerAccess() string { return hostile }
 func (h hostileController) Addresses() []string      { return []string{hostile} }
 
 func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
-	return planted[[]entity.Finding](), h.err
+	return planted[[]entity.Finding](), h.Err
 }
 
 func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.Finding, error) {
-	return planted[[]entity.Finding](), h.err
+	return planted[[]entity.Finding](), h.Err
 }
 
 func (h hostileController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
-	return planted[entity.ControllerBinaries](), h.err
+	return planted[entity.ControllerBinaries](), h.Err
 }
 
 func (h hostileController) UpgradeModel(context.Context, string, entity.Binaries, bool) (entity.Binaries, error) {
-	return planted[entity.Binaries](), h.err
+	return planted[entity.Binaries](), h.Err
+}
+
+func (h hostileController) Clouds(context.Context) ([]string, error) {
+	return planted[[]string](), h.Err
+}
+
+func (h hostileController) CredentialNames(context.Context, string) ([]string, error) {
+	return planted[[]string](), h.Err
+}
+
+func (h hostileController) AddCredential(context.Context, string, string, entity.CloudCredential) error {
+	return h.Err
+}
+
+func (h hostileController) UpdateCredential(context.Context, string, string, entity.CloudCredential, bool) error {
+	return h.Err
+}
+
+func (h hostileController) RevokeCredential(context.Context, string, string, bool) error {
+	return h.Err
+}
+
+func (h hostileController) SetModelCredential(context.Context, string, string, string) error {
+	return h.Err
+}
+
+func (h hostileController) Cloud(context.Context, string) (entity.Cloud, error) {
+	return planted[entity.Cloud](), h.Err
+}
+
+func (h hostileController) Credential(
+	context.Context, string, string, bool,
+) (entity.CloudCredential, map[string]string, error) {
+	return planted[entity.CloudCredential](), planted[map[string]string](), h.Err
+}
+
+func (h hostileController) ModelDefaults(context.Context) (map[string]entity.ModelDefault, error) {
+	return map[string]entity.ModelDefault{hostile: {Default: hostile, Controller: hostile}}, h.Err
+}
+
+func (h hostileController) ControllerConfig(context.Context) (map[string]any, error) {
+	return map[string]any{hostile: hostile}, h.Err
 }
 
 // For every command: text from charms, agents, other users and controllers is escaped before
@@ -315,36 +358,36 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"add-credential": "", "autoload-credentials": "",
 		"version": "", "help": "", "documentation": "", "completion": "see TestShellsCompleteNames", "help-tool": "", "keeper": "",
 	}
-	newTestUser := func(t *testing.T) *user {
+	newTestUser := func(t *testing.T) *clitest.User {
 		u := newUser(t)
-		u.session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) {
-			return hostileController{u.ctrl},
+		u.Session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) {
+			return hostileController{u.Controller},
 				nil
 		}
-		u.session.AskController = u.session.ConnectController
+		u.Session.AskController = u.Session.ConnectController
 		return u
 	}
-	plant := func(u *user) {
-		f := u.fake
-		f.statuses, f.config, f.unit = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig](), planted[client.UnitInfo]()
-		f.logs, f.blocks = planted[[]debuglog.Message](), planted[[]entity.Block]()
-		f.history, f.constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
-		f.modelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
-		f.warnings = planted[[]string]()
-		f.payloads = planted[[]entity.UnitPayload]()
-		f.keys, f.fingerprints = planted[[]string](), planted[[]string]()
-		f.actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}
-		f.tasks = []entity.Task{planted[entity.Task]()}
-		f.tasks[0].Params, f.tasks[0].Status = hostileJSON, entity.TaskCompleted
-		f.tasks[0].Results = hostileJSON
-		f.explain = planted[entity.Explanation]
-		f.err, f.errs, u.ctrl.err = nil, nil, nil
-		u.note(func(c *store.Contents) { // undo what the last command changed
+	plant := func(u *clitest.User) {
+		f := u.Model
+		f.Returns.Statuses, f.Returns.Config, f.Returns.Unit = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig](), planted[client.UnitInfo]()
+		f.Returns.Logs, f.Returns.Blocks = planted[[]debuglog.Message](), planted[[]entity.Block]()
+		f.Returns.History, f.Returns.Constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
+		f.Returns.ModelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
+		f.Returns.Warnings = planted[[]string]()
+		f.Returns.Payloads = planted[[]entity.UnitPayload]()
+		f.Returns.Keys, f.Returns.Fingerprints = planted[[]string](), planted[[]string]()
+		f.Returns.Actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}
+		f.Returns.Tasks = []entity.Task{planted[entity.Task]()}
+		f.Returns.Tasks[0].Params, f.Returns.Tasks[0].Status = hostileJSON, entity.TaskCompleted
+		f.Returns.Tasks[0].Results = hostileJSON
+		f.Returns.Explain = planted[entity.Explanation]
+		f.Returns.Err, f.Returns.Errs, u.Controller.Err = nil, nil, nil
+		u.Note(func(c *store.Contents) { // undo what the last command changed
 			c.Controllers["prod"].Model = "admin/default"
 			c.Controllers["prod"].Models = map[string]string{"admin/default": "d"}
 		})
 	}
-	for _, cmd := range commands.New(newTestUser(t).session).Commands() {
+	for _, cmd := range commands.New(newTestUser(t).Session).Commands() {
 		if _, ok := other[cmd.Name()]; !ok && len(lines[cmd.Name()]) == 0 {
 			t.Errorf("juju %s is not tried", cmd.Name())
 		}
@@ -357,13 +400,13 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			}
 			for _, terminal := range terminals {
 				u := newTestUser(t)
-				u.session.OutTerminal, u.session.ErrTerminal = terminal, terminal
+				u.Session.OutTerminal, u.Session.ErrTerminal = terminal, terminal
 				try := func(what string) {
 					t.Helper()
 					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 					defer cancel()
-					u.typesUntil(ctx, strings.Fields(line)...)
-					for _, printed := range []string{u.out.String(), u.err.String()} {
+					u.TypesUntil(ctx, strings.Fields(line)...)
+					for _, printed := range []string{u.Out.String(), u.Err.String()} {
 						if bad := unescaped(printed); bad != "" {
 							t.Errorf("%s, %s: %s stands raw in\n%q", line, what, bad, printed)
 						}
@@ -376,10 +419,10 @@ func TestHostileTextIsEscaped(t *testing.T) {
 				try("hostile answers")
 				failure := entity.WithHint(errors.New(hostile), "%s", strings.ReplaceAll(hostile, "\n", ""))
 				plant(u)
-				u.fake.err, u.ctrl.err = failure, failure
+				u.Model.Returns.Err, u.Controller.Err = failure, failure
 				try("a hostile error")
 				plant(u)
-				u.fake.errs = []error{failure}
+				u.Model.Returns.Errs = []error{failure}
 				try("a hostile outcome")
 			}
 		}
@@ -411,19 +454,19 @@ func unescaped(printed string) string {
 func TestGetEscapesValues(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
-	u.types("get", "web", "motd")
-	u.sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
+	u.Model.Returns.Config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
+	u.Types("get", "web", "motd")
+	u.Sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
 }
 
 // A log entry of several lines can't pass for several entries.
 func TestDebugLogContinuationLines(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.logs = []debuglog.Message{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
+	u.Model.Returns.Logs = []debuglog.Message{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
-	u.types("debug-log", "--utc")
-	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n"+
+	u.Types("debug-log", "--utc")
+	u.Sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n"+
 		"    | \tthree\\x1b[A\n", "")
 }
 
@@ -432,20 +475,20 @@ func TestDebugLogContinuationLines(t *testing.T) {
 func TestDebugLogNotesAbsentEntities(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
 		Services: []entity.ServiceStatus{{Name: "web",
 			Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},
 		Machines: []entity.MachineStatus{{ID: "1", Containers: []entity.MachineStatus{{ID: "1/lxd/0"}}}}}}
 	for _, there := range []string{"web/0", "unit-web-0", "web*", "unit-w*", "log/3", "1", "machine-1", "machine-1-lxd-0",
 		"1/lxd*", "*"} {
-		u.types("debug-log", "-i", there)
-		u.sees(0, "", "")
+		u.Types("debug-log", "-i", there)
+		u.Sees(0, "", "")
 	}
 	for _, absent := range []string{"nope/0", "web", "unit-nope-0", "nope*", "2", "machine-2", "web/1"} {
-		u.types("debug-log", "-x", absent)
-		u.sees(0, "", "Model \"default\" has no unit or machine \""+absent+"\". To see what is in the model: juju "+
+		u.Types("debug-log", "-x", absent)
+		u.Sees(0, "", "Model \"default\" has no unit or machine \""+absent+"\". To see what is in the model: juju "+
 			"status\n")
 	}
-	u.types("debug-log", "-q", "-i", "nope/0")
-	u.sees(0, "", "")
+	u.Types("debug-log", "-q", "-i", "nope/0")
+	u.Sees(0, "", "")
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
 	"juju/doc/verify"
 )
@@ -43,7 +44,7 @@ func TestJubilantsOwnTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, filepath.Join(dir, "pytest.ini"), "[pytest]\nmarkers = machine: of jubilant's pyproject.toml\n")
+	clitest.Write(t, filepath.Join(dir, "pytest.ini"), "[pytest]\nmarkers = machine: of jubilant's pyproject.toml\n")
 	text, err := os.ReadFile(filepath.Join("testdata", "clients", "jubilant_charms.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func packCharm(t *testing.T, dir, file string) {
 	if err := errors.Join(z.AddFS(os.DirFS(dir)), z.Close()); err != nil {
 		t.Fatal(err)
 	}
-	write(t, file, archive.String())
+	clitest.Write(t, file, archive.String())
 }
 
 // The command lines that jubilant has typed are of commands and flags that are there.
@@ -133,7 +134,7 @@ func TestLinesOfJubilant(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &words); err != nil {
 			t.Fatal(err)
 		}
-		cmd, rest, err := commands.New(newUser(t).session).Find(words)
+		cmd, rest, err := commands.New(newUser(t).Session).Find(words)
 		if err == nil {
 			err = cmd.ParseFlags(rest)
 		}

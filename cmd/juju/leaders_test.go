@@ -45,19 +45,19 @@ func TestEveryCommandTakesTheLeader(t *testing.T) {
 		tested[words[0]] = true
 		t.Run(words[0], func(t *testing.T) {
 			u := newUser(t)
-			u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/7=active web=active 0=started")}
-			u.fake.explain = func() entity.Explanation { return entity.Explanation{} }
-			u.fake.resources = entity.ResourcesOf{Units: map[string]map[string]entity.ResourceFile{"web/7": {}}}
-			u.fake.unit = client.UnitInfo{}
-			u.types(words...)
-			if calls := strings.Join(u.fake.calls, "\n"); !strings.Contains(calls, want) || u.code == 2 {
-				t.Errorf("exit code %d, said %q, asked\n%s\nwant %s", u.code, u.err.String(), calls, want)
+			u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/7=active web=active 0=started")}
+			u.Model.Returns.Explain = func() entity.Explanation { return entity.Explanation{} }
+			u.Model.Returns.Resources = entity.ResourcesOf{Units: map[string]map[string]entity.ResourceFile{"web/7": {}}}
+			u.Model.Returns.Unit = client.UnitInfo{}
+			u.Types(words...)
+			if calls := strings.Join(u.Model.Calls, "\n"); !strings.Contains(calls, want) || u.Code == 2 {
+				t.Errorf("exit code %d, said %q, asked\n%s\nwant %s", u.Code, u.Err.String(), calls, want)
 			}
 		})
 	}
 	// The test has all commands whose arguments or flags are units.
 	unit := regexp.MustCompile(`\b(UNIT|TARGET|PATTERN)\b|^scp `)
-	for _, cmd := range commands.New(newUser(t).session).Commands() {
+	for _, cmd := range commands.New(newUser(t).Session).Commands() {
 		takes := unit.MatchString(cmd.Use)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			takes = takes || regexp.MustCompile(`^(unit|units|related-unit|include)$`).MatchString(f.Name)
@@ -74,13 +74,13 @@ func TestStatusOfNothing(t *testing.T) {
 	u := newUser(t)
 	m := waittest.Model("web/0=active")
 	m.Unmatched = []string{"x", "y/0"}
-	u.fake.statuses = []*entity.ModelStatus{m}
-	u.types("status", "web", "x", "y/0")
-	if says := "ERROR nothing in model \"default\" matches x, y/0\nTo see what is in the model: juju status\n"; u.code != 1 ||
-		!strings.Contains(u.out.String(), "web/0") || u.err.String() != says {
-		t.Errorf("exit code %d, said %q, printed\n%s", u.code, u.err.String(), u.out.String())
+	u.Model.Returns.Statuses = []*entity.ModelStatus{m}
+	u.Types("status", "web", "x", "y/0")
+	if says := "ERROR nothing in model \"default\" matches x, y/0\nTo see what is in the model: juju status\n"; u.Code != 1 ||
+		!strings.Contains(u.Out.String(), "web/0") || u.Err.String() != says {
+		t.Errorf("exit code %d, said %q, printed\n%s", u.Code, u.Err.String(), u.Out.String())
 	}
-	u.fake.statuses = []*entity.ModelStatus{{Model: m.Model, Unmatched: []string{"x"}}}
-	u.types("status", "x", "--format", "json")
-	u.sees(1, "", "ERROR nothing in model \"default\" matches x\nTo see what is in the model: juju status\n")
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Model: m.Model, Unmatched: []string{"x"}}}
+	u.Types("status", "x", "--format", "json")
+	u.Sees(1, "", "ERROR nothing in model \"default\" matches x\nTo see what is in the model: juju status\n")
 }

@@ -17,16 +17,16 @@ import (
 func TestControllersAreListed(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["away"] = &store.Controller{UUID: "a", Cloud: "lxd", CloudName: "lab", User: "bob", Access: "login",
 			Version: "3.6.4", Release: "1.2.0", Nodes: 3, Up: 2}
 		c.Controllers["left"] = &store.Controller{UUID: "l", Cloud: "local"}
 	})
 	node := func(up bool) entity.ControllerNode { return entity.ControllerNode{Up: up} }
-	u.ctrl.nodes = []entity.ControllerNode{node(true), node(true), node(true)}
-	u.ctrl.models = []entity.ModelInfo{}
+	u.Controller.Nodes = []entity.ControllerNode{node(true), node(true), node(true)}
+	u.Controller.ModelInfos = []entity.ModelInfo{}
 	asking := make(chan bool)
-	u.session.AskController = func(ctx context.Context, to cli.Target) (io.Closer, error) {
+	u.Session.AskController = func(ctx context.Context, to cli.Target) (io.Closer, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Errorf("%s may take any time to answer", to.Name)
 		}
@@ -38,26 +38,26 @@ func TestControllersAreListed(t *testing.T) {
 			return nil, errors.New("no\nanswer")
 		}
 		<-asking
-		return u.ctrl, nil
+		return u.Controller, nil
 	}
 	for _, line := range []string{"controllers", "list-controllers"} {
-		u.types(line)
-		u.sees(0, "Controller  Model    User   Access  Cloud      Models  HA   Version\n"+
+		u.Types(line)
+		u.Sees(0, "Controller  Model    User   Access  Cloud      Models  HA   Version\n"+
 			"away        -        bob    login   lab        0       2/3  3.6.4\n"+
 			"left        -        -      -       local      0       -    -\n"+
 			"prod*       default  admin  -       elsewhere  2       -    -\n", "")
 	}
-	u.types("controllers", "--refresh")
+	u.Types("controllers", "--refresh")
 	const refreshed = "Controller  Model  User   Access     Cloud      Models  HA   Version\n" +
 		"away        -      bob    login      lab        0       2/3  3.6.4\n" +
 		"left        -      -      -          local      0       -    -\n" +
 		"prod*       -      admin  superuser  elsewhere  0       3    3.6.5\n"
-	u.sees(0, refreshed, "Controller \"away\" has not answered, and is listed as it was last known: no; answer\n"+
+	u.Sees(0, refreshed, "Controller \"away\" has not answered, and is listed as it was last known: no; answer\n"+
 		"Controller \"left\" has not answered, and is listed as it was last known: you are logged out of controller \"left\"\n")
-	u.types("controllers")
-	u.sees(0, refreshed, "")
-	u.types("controllers", "--format", "yaml")
-	u.sees(0, `controllers:
+	u.Types("controllers")
+	u.Sees(0, refreshed, "")
+	u.Types("controllers", "--format", "yaml")
+	u.Sees(0, `controllers:
     away:
         user: bob
         access: login
@@ -93,10 +93,10 @@ func TestControllersAreListed(t *testing.T) {
             total: 3
 current-controller: prod
 `, "")
-	u.ctrl.nodes[1].Up = false
-	u.types("show-controller")
-	u.types("controllers")
-	if want := "  2/3  3.6.5\n"; !strings.HasSuffix(u.out.String(), want) {
-		t.Errorf("after show-controller:\n%swant %q", u.out.String(), want)
+	u.Controller.Nodes[1].Up = false
+	u.Types("show-controller")
+	u.Types("controllers")
+	if want := "  2/3  3.6.5\n"; !strings.HasSuffix(u.Out.String(), want) {
+		t.Errorf("after show-controller:\n%swant %q", u.Out.String(), want)
 	}
 }

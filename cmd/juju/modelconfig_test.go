@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/clitest"
 	"juju/state/modelconfig"
 )
 
@@ -16,11 +17,11 @@ const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, a
 func TestShowModelConfig(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.modelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
-	u.fake.modelConfig["agent-version"] = modelconfig.Value{Value: "3.6.9", Source: "model"}
-	u.types("model-config")
-	u.asked("ModelConfig")
-	u.sees(0, "Attribute                    From        Value\n"+
+	u.Model.Returns.ModelConfig = modelconfig.New(map[string]string{modelconfig.RetryHooks: "true"}, "jammy")
+	u.Model.Returns.ModelConfig["agent-version"] = modelconfig.Value{Value: "3.6.9", Source: "model"}
+	u.Types("model-config")
+	u.Asked("ModelConfig")
+	u.Sees(0, "Attribute                    From        Value\n"+
 		"agent-version                model       3.6.9\n"+
 		"apt-ftp-proxy                default\n"+
 		"apt-http-proxy               default\n"+
@@ -46,9 +47,9 @@ func TestShowModelConfig(t *testing.T) {
 		"provisioner-harvest-mode     default     all\n"+
 		"proxy-ssh                    default     false\n"+
 		"update-status-hook-interval  default     5m\n", "")
-	u.types("get-model-config", "automatically-retry-hooks")
-	u.sees(0, "true\n", "")
-	u.types("get-env", "--format", "json")
+	u.Types("get-model-config", "automatically-retry-hooks")
+	u.Sees(0, "true\n", "")
+	u.Types("get-env", "--format", "json")
 	empty := ""
 	apt := ""
 	for _, key := range []string{"apt-ftp-proxy", "apt-http-proxy", "apt-https-proxy", "apt-mirror", "apt-no-proxy"} {
@@ -65,28 +66,28 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	u.sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
+	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"egress-subnets":{"Value":"","Source":"default"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
-	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
-	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
-	u.types("model-config", "agent-version")
-	u.sees(0, "3.6.9\n", "")
-	u.types("model-config", "retry")
-	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
+	u.Types("model-config", "automatically-retry-hooks", "--format", "yaml")
+	u.Sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
+	u.Types("model-config", "agent-version")
+	u.Sees(0, "3.6.9\n", "")
+	u.Types("model-config", "retry")
+	u.Sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
 		validKeys)
-	u.types("model-config", "--format", "oneline")
-	u.asked()
-	u.sees(2, "", "ERROR unknown format \"oneline\"\nValid formats: tabular, yaml, json\n")
+	u.Types("model-config", "--format", "oneline")
+	u.Asked()
+	u.Sees(2, "", "ERROR unknown format \"oneline\"\nValid formats: tabular, yaml, json\n")
 }
 
 func TestSetModelConfig(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "model.yaml")
 	// Settings as a user writes them, and as --format yaml prints them.
-	write(t, file, "automatically-retry-hooks: true\nprovisioner-harvest-mode: {value: none, source: model}\n")
+	clitest.Write(t, file, "automatically-retry-hooks: true\nprovisioner-harvest-mode: {value: none, source: model}\n")
 	list := filepath.Join(t.TempDir(), "list.yaml")
-	write(t, list, "default-series: [a, b]\n")
+	clitest.Write(t, list, "default-series: [a, b]\n")
 	u := newUser(t)
 	for _, c := range []struct {
 		args  []string
@@ -100,13 +101,13 @@ func TestSetModelConfig(t *testing.T) {
 			[]string{"SetModelConfig map[a:b]", "ResetModelConfig [default-series provisioner-harvest-mode]"}},
 		{[]string{"unset-env", "default-series"}, []string{"ResetModelConfig [default-series]"}},
 	} {
-		u.types(c.args...)
-		u.asked(c.asked...)
-		u.sees(0, "", "")
+		u.Types(c.args...)
+		u.Asked(c.asked...)
+		u.Sees(0, "", "")
 	}
-	u.types("model-config", "update-status-hook-interval=10s")
-	u.asked("SetModelConfig map[update-status-hook-interval:10s]")
-	u.sees(0, "", "WARNING every unit of the model runs update-status each 10s: below 1m0s is for tests\n")
+	u.Types("model-config", "update-status-hook-interval=10s")
+	u.Asked("SetModelConfig map[update-status-hook-interval:10s]")
+	u.Sees(0, "", "WARNING every unit of the model runs update-status each 10s: below 1m0s is for tests\n")
 	for _, c := range []struct {
 		code int
 		args []string
@@ -121,8 +122,8 @@ func TestSetModelConfig(t *testing.T) {
 			strings.TrimSpace(validKeys)},
 		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": the value of default-series is not a scalar"},
 	} {
-		u.types(c.args...)
-		u.asked()
-		u.sees(c.code, "", "ERROR "+c.said+"\n")
+		u.Types(c.args...)
+		u.Asked()
+		u.Sees(c.code, "", "ERROR "+c.said+"\n")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"juju/cmd/juju/clitest"
 )
 
 // The hint of an invalid name says what a valid name is, and no error mentions Go packages.
@@ -44,21 +46,21 @@ func TestInvalidNames(t *testing.T) {
 			[]string{"deploy", charms("name: web\nsummary: s\ndescription: d\nprovides:\n  d b: x\n")}},
 	} {
 		u := newUser(t)
-		u.types(test.args...)
-		lines := strings.Split(u.err.String(), "\n")
-		if u.code == 0 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 ||
+		u.Types(test.args...)
+		lines := strings.Split(u.Err.String(), "\n")
+		if u.Code == 0 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 ||
 			!strings.HasPrefix(lines[1], test.help) {
-			t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
+			t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.Code, u.Err.String())
 		}
-		u.asked()
+		u.Asked()
 	}
 	// The error about a file in an archive names the archive.
 	u := newUser(t)
 	file := filepath.Join(t.TempDir(), "web.zip")
-	write(t, file, "PK")
-	u.types("deploy", file)
+	clitest.Write(t, file, "PK")
+	u.Types("deploy", file)
 	want := "ERROR cannot read charm \"" + file + "\": zip: not a valid zip file\n"
-	if got := u.err.String(); !strings.HasPrefix(got, want) {
+	if got := u.Err.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/state/entity"
 )
@@ -40,62 +41,62 @@ func newPair(t *testing.T) (cert, key string) {
 
 // An owner is a user who defines clouds.
 type owner struct {
-	*user
+	*clitest.User
 	cert, key string
 }
 
 func newOwner(t *testing.T) *owner {
-	o := &owner{user: newUser(t)}
+	o := &owner{User: newUser(t)}
 	o.cert, o.key = newPair(t)
-	o.env["HOME"] = t.TempDir()
+	o.Env["HOME"] = t.TempDir()
 	return o
 }
 
 // write writes a file of the user's, and returns its path.
 func (o *owner) write(name, text string) string {
-	o.t.Helper()
-	path := filepath.Join(o.env["HOME"], name)
+	o.T.Helper()
+	path := filepath.Join(o.Env["HOME"], name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	return path
 }
 
 // kept returns a file of the client's data, "" if there is none.
 func (o *owner) kept(name string) string {
-	text, err := os.ReadFile(filepath.Join(o.env["JUJU_DATA"], name))
+	text, err := os.ReadFile(filepath.Join(o.Env["JUJU_DATA"], name))
 	if err != nil && !os.IsNotExist(err) {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	return string(text)
 }
 
 // does types a line that succeeds, and returns what it printed.
 func (o *owner) does(line string) string {
-	o.t.Helper()
-	o.types(strings.Fields(line)...)
-	if o.code != 0 {
-		o.t.Fatalf("juju %s: exit code %d, said\n%s", line, o.code, o.err.String())
+	o.T.Helper()
+	o.Types(strings.Fields(line)...)
+	if o.Code != 0 {
+		o.T.Fatalf("juju %s: exit code %d, said\n%s", line, o.Code, o.Err.String())
 	}
-	return o.out.String() + o.err.String()
+	return o.Out.String() + o.Err.String()
 }
 
 // fails types a line that fails with an error that begins so, and changes no file.
 func (o *owner) fails(line, want string) {
-	o.t.Helper()
+	o.T.Helper()
 	clouds, credentials := o.kept("clouds.yaml"), o.kept("credentials.yaml")
-	o.types(strings.Fields(line)...)
-	if o.code == 0 || !strings.HasPrefix(o.err.String(), "ERROR "+want) {
-		o.t.Errorf("juju %s: exit code %d, said\n%s", line, o.code, o.err.String())
+	o.Types(strings.Fields(line)...)
+	if o.Code == 0 || !strings.HasPrefix(o.Err.String(), "ERROR "+want) {
+		o.T.Errorf("juju %s: exit code %d, said\n%s", line, o.Code, o.Err.String())
 	}
-	if strings.Contains(o.err.String(), "PRIVATE") {
-		o.t.Errorf("juju %s tells the key", line)
+	if strings.Contains(o.Err.String(), "PRIVATE") {
+		o.T.Errorf("juju %s tells the key", line)
 	}
 	if o.kept("clouds.yaml") != clouds || o.kept("credentials.yaml") != credentials {
-		o.t.Errorf("juju %s has changed the client's data", line)
+		o.T.Errorf("juju %s has changed the client's data", line)
 	}
 }
 
@@ -168,11 +169,11 @@ func TestCloudsThatCannotBe(t *testing.T) {
 		"clouds: {x: {type: lxd, regions: {r: {endpoint: 'ftp://h'}}}}":            `cloud "x": "ftp://h" is neither`,
 		"clouds: {x: {type: lxd, regions: {r: {identity-endpoint: 'https://h'}}}}": `line 1: unknown key "identity-endpoint"`,
 	} {
-		o.fails("add-cloud x -f "+o.write("bad.yaml", text), "cannot use "+filepath.Join(o.env["HOME"], "bad.yaml")+": "+want)
+		o.fails("add-cloud x -f "+o.write("bad.yaml", text), "cannot use "+filepath.Join(o.Env["HOME"], "bad.yaml")+": "+want)
 	}
-	o.fails("add-cloud lxd -f "+o.write("bad.yaml", "clouds: {lxd: {type: lxd}}"), "cannot use "+filepath.Join(o.env["HOME"], "bad.yaml")+`: cloud "lxd": cloud "lxd" is built in`)
+	o.fails("add-cloud lxd -f "+o.write("bad.yaml", "clouds: {lxd: {type: lxd}}"), "cannot use "+filepath.Join(o.Env["HOME"], "bad.yaml")+`: cloud "lxd": cloud "lxd" is built in`)
 	// A file that another program has damaged is named, and not replaced.
-	path := filepath.Join(o.env["JUJU_DATA"], "clouds.yaml")
+	path := filepath.Join(o.Env["JUJU_DATA"], "clouds.yaml")
 	if err := os.WriteFile(path, []byte("clouds: {x: {typ: lxd}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestUsersAddCredentials(t *testing.T) {
 	// Values can be the paths of files, whose contents are kept.
 	o.does("add-credential rack -f " + o.credential("ops", o.write("c.crt", o.cert), o.write("c.key", o.key)))
 	o.does("add-credential rack --file " + o.credential("dev", o.cert, o.key))
-	path := filepath.Join(o.env["JUJU_DATA"], "credentials.yaml")
+	path := filepath.Join(o.Env["JUJU_DATA"], "credentials.yaml")
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || strings.Contains(o.kept("credentials.yaml"), "c.key") {
 		t.Errorf("%v, %v:\n%s", info, err, o.kept("credentials.yaml"))
 	}
@@ -236,7 +237,7 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 	o.fails("add-credential rack", `no file with the credential of cloud "rack" specified`)
 	o.fails("add-credential other -f "+ops, `cloud "other" not found`)
 	o.fails("add-credential lxd -f "+o.write("of.yaml", "credentials: {lxd: {a: {auth-type: certificate}}}"), "cannot use "+
-		filepath.Join(o.env["HOME"], "of.yaml")+`: credential "a": cloud "lxd" takes no credential of auth-type "certificate"`)
+		filepath.Join(o.Env["HOME"], "of.yaml")+`: credential "a": cloud "lxd" takes no credential of auth-type "certificate"`)
 	o.fails("update-credential rack dev -f "+ops, ops+` has no credential "dev"`)
 	o.fails("remove-credential rack dev", `credential "dev" of cloud "rack" not found`)
 	other, _ := newPair(t)
@@ -251,7 +252,7 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 		"{rack: {a: [x]}}":                                                         "line 1: expected a map",
 		"{rack: {a_b: {auth-type: certificate}}}":                                  `credential name "a_b" not valid`,
 	} {
-		o.fails("add-credential rack -f "+o.write("bad.yaml", "credentials: "+text), "cannot use "+filepath.Join(o.env["HOME"], "bad.yaml")+": "+want)
+		o.fails("add-credential rack -f "+o.write("bad.yaml", "credentials: "+text), "cannot use "+filepath.Join(o.Env["HOME"], "bad.yaml")+": "+want)
 	}
 }
 
@@ -308,12 +309,12 @@ func TestControllersGetCredentials(t *testing.T) {
 	}
 	o.does("add-credential rack -c prod")
 	o.does("remove-credential rack ops -c prod --force")
-	o.ctrl.models = []entity.ModelInfo{{ModelDescription: entity.ModelDescription{Name: "default", UUID: "d", OwnerTag: entity.UserTag("admin")}}}
+	o.Controller.ModelInfos = []entity.ModelInfo{{ModelDescription: entity.ModelDescription{Name: "default", UUID: "d", OwnerTag: entity.UserTag("admin")}}}
 	o.does("set-credential rack ops")
 	want := "[UpdateCredential rack ops 3 false UpdateCredential rack ops 3 true UpdateCredential rack ops 3 false " +
 		"AddCredential rack dev 3 AddCredential rack dev 3 AddCredential rack dev 3 " +
 		"RevokeCredential rack ops true SetModelCredential d rack ops]"
-	if got := fmt.Sprint(o.ctrl.calls); got != want {
+	if got := fmt.Sprint(o.Controller.Calls); got != want {
 		t.Errorf("the controller was asked\n%s\nwant\n%s", got, want)
 	}
 }
@@ -322,7 +323,7 @@ func TestControllersGetCredentials(t *testing.T) {
 func TestBootstrapChoosesADefinedCloud(t *testing.T) {
 	t.Parallel()
 	o := newOwner(t)
-	st := o.store()
+	st := o.Store()
 	o.does("add-cloud rack -f " + o.write("rack.yaml", rack))
 	choose := func(at, credential string) (clouds.BootstrapParams, error) {
 		var p clouds.BootstrapParams
@@ -355,9 +356,9 @@ func TestBootstrapChoosesADefinedCloud(t *testing.T) {
 	if _, err := choose("rack", "dev"); err == nil || !strings.Contains(err.Error(), `credential "dev" of cloud "rack" not found`) {
 		t.Errorf("with another credential: %v", err)
 	}
-	o.types("bootstrap", "rack", "--cloud-config", "x")
-	if o.code == 0 || !strings.HasPrefix(o.err.String(), `ERROR cannot use --cloud-config on cloud "rack"`) {
-		t.Errorf("said %s", o.err.String())
+	o.Types("bootstrap", "rack", "--cloud-config", "x")
+	if o.Code == 0 || !strings.HasPrefix(o.Err.String(), `ERROR cannot use --cloud-config on cloud "rack"`) {
+		t.Errorf("said %s", o.Err.String())
 	}
 }
 
@@ -366,8 +367,8 @@ func TestBootstrapChoosesADefinedCloud(t *testing.T) {
 func TestUsersAreAskedForClouds(t *testing.T) {
 	t.Parallel()
 	o := newOwner(t)
-	o.session.InTerminal = true
-	answers := func(lines ...string) { o.session.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
+	o.Session.InTerminal = true
+	answers := func(lines ...string) { o.Session.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
 	answers("lxd", "lxd", "rack", "http://10.0.0.5", "https://10.0.0.5:8443", "west", "", "y", "west", "east", "https://10.0.0.6:8443", "n")
 	said := o.does("add-cloud")
 	for _, want := range []string{"Select cloud type: ", `cloud "lxd" is built in`, `Cloud "rack" is defined.`, `region "west" is already there`} {
@@ -391,14 +392,14 @@ func TestUsersAreAskedForClouds(t *testing.T) {
 		t.Errorf("it is kept as\n%s", kept)
 	}
 	answers("ops", "default-region", "ops")
-	if o.types("add-credential", "rack"); !strings.HasSuffix(o.err.String(), "ERROR credential \"ops\" of cloud \"rack\" already exists\n"+
-		"To replace it: juju update-credential rack ops -f FILE\n") || o.code != 1 {
-		t.Errorf("three wrong names: exit code %d, said\n%s", o.code, o.err.String())
+	if o.Types("add-credential", "rack"); !strings.HasSuffix(o.Err.String(), "ERROR credential \"ops\" of cloud \"rack\" already exists\n"+
+		"To replace it: juju update-credential rack ops -f FILE\n") || o.Code != 1 {
+		t.Errorf("three wrong names: exit code %d, said\n%s", o.Code, o.Err.String())
 	}
 	o.fails("add-credential local", `cannot add a credential: cloud "local" needs none`)
 	before := o.kept("clouds.yaml")
 	answers()
-	if o.types("add-cloud"); o.code != 1 || o.kept("clouds.yaml") != before {
-		t.Errorf("without an answer: exit code %d, said\n%s", o.code, o.err.String())
+	if o.Types("add-cloud"); o.Code != 1 || o.kept("clouds.yaml") != before {
+		t.Errorf("without an answer: exit code %d, said\n%s", o.Code, o.Err.String())
 	}
 }

@@ -13,32 +13,32 @@ import (
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.fake.plan = entity.Plan{Token: "beef", Warnings: []string{"look out"},
+	u.Model.Returns.Plan = entity.Plan{Token: "beef", Warnings: []string{"look out"},
 		Changes: []entity.PlannedChange{{Action: entity.PlanAdd, Kind: "unit", Name: "web/1", Detail: "on machine 3"}},
 		Hooks:   []entity.PlannedHook{{Unit: "web/1", Hook: "install"}, {Unit: "web/0", Hook: "ring-relation-joined", About: "web/1"}},
 		Waits:   []string{"unit web/2 runs no hooks: its agent is lost"}, Unsettled: []string{"web/0"}}
-	u.types("add-unit", "web", "-n", "250", "--force", "--dry-run")
-	u.sees(0, "ACTION  KIND  NAME   DETAIL\nadd     unit  web/1  on machine 3\n\n"+
+	u.Types("add-unit", "web", "-n", "250", "--force", "--dry-run")
+	u.Sees(0, "ACTION  KIND  NAME   DETAIL\nadd     unit  web/1  on machine 3\n\n"+
 		"UNIT   HOOK                  ABOUT\nweb/1  install\nweb/0  ring-relation-joined  web/1\n",
 		"WARNING look out\nunit web/2 runs no hooks: its agent is lost\n"+
 			"These units are still busy with earlier changes, whose hooks are listed too: web/0\n"+
 			"Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
-	if got := fmt.Sprint(u.fake.calls); got != "[AddUnits web 100 [] AddUnits web 100 [] AddUnits web 50 []]" {
+	if got := fmt.Sprint(u.Model.Calls); got != "[AddUnits web 100 [] AddUnits web 100 [] AddUnits web 50 []]" {
 		t.Errorf("it asked for %s", got)
 	}
-	u.fake.plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}, Hints: []string{"Look.", "And think."}}
-	u.types("destroy-unit", "web/7", "--dry-run")
-	u.sees(1, "", "ERROR it would be refused: no such unit\nLook.\nAnd think.\n")
-	u.fake.plan.Hints = nil
-	u.fake.plan.Refused = append(u.fake.plan.Refused, "nor this one")
-	u.types("destroy-unit", "web/7", "web/8", "--dry-run")
-	u.sees(1, "", "ERROR 2 of the changes would be refused:\n  no such unit\n  nor this one\n")
-	u.fake.plan = entity.Plan{Token: "beef"}
-	u.types("expose", "web", "--dry-run")
-	u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
+	u.Model.Returns.Plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}, Hints: []string{"Look.", "And think."}}
+	u.Types("destroy-unit", "web/7", "--dry-run")
+	u.Sees(1, "", "ERROR it would be refused: no such unit\nLook.\nAnd think.\n")
+	u.Model.Returns.Plan.Hints = nil
+	u.Model.Returns.Plan.Refused = append(u.Model.Returns.Plan.Refused, "nor this one")
+	u.Types("destroy-unit", "web/7", "web/8", "--dry-run")
+	u.Sees(1, "", "ERROR 2 of the changes would be refused:\n  no such unit\n  nor this one\n")
+	u.Model.Returns.Plan = entity.Plan{Token: "beef"}
+	u.Types("expose", "web", "--dry-run")
+	u.Sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
 
 	// Offers and the end of a model are planned in the model.
-	u.ctrl.add("admin", "default")
+	u.Controller.Add("admin", "default")
 	for line, want := range map[string]string{
 		"offer web:db site --dry-run":           "[AddOffer default-uuid site web [db]]",
 		"consume shop.mysql --dry-run":          "[Consume admin/shop.mysql mysql]",
@@ -54,10 +54,10 @@ func TestDryRun(t *testing.T) {
 		"upgrade-charm web --resume --dry-run":                     "[ResumeRollout web 0 0s]",
 		"upgrade-charm web --revert --dry-run":                     "[RevertRollout web 0 0s]",
 	} {
-		u.fake.calls = nil
-		u.types(strings.Fields(line)...)
-		u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
-		if got := fmt.Sprint(u.fake.calls); got != want {
+		u.Model.Calls = nil
+		u.Types(strings.Fields(line)...)
+		u.Sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
+		if got := fmt.Sprint(u.Model.Calls); got != want {
 			t.Errorf("%s asked for %s, want %s", line, got, want)
 		}
 	}
@@ -73,24 +73,24 @@ func TestDryRun(t *testing.T) {
 		"run-action web/0 go": "[EnqueueActions", "run web/0 go": "[EnqueueActions", "cancel-task 12": "[CancelTasks",
 		"run --unit web/0 -- ls": "[RunCommand", "exec --machine 0 -- ls": "[RunCommand",
 	} {
-		u.fake.calls = nil
+		u.Model.Calls = nil
 		words := strings.Fields(line)
 		if at := slices.Index(words, "--"); at > 0 {
 			words = slices.Insert(words, at, "--dry-run")
 		} else {
 			words = append(words, "--dry-run")
 		}
-		u.types(words...)
-		u.sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
-		if got := fmt.Sprint(u.fake.calls); !strings.HasPrefix(got, want) || len(u.fake.calls) != 1 {
+		u.Types(words...)
+		u.Sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
+		if got := fmt.Sprint(u.Model.Calls); !strings.HasPrefix(got, want) || len(u.Model.Calls) != 1 {
 			t.Errorf("%s asked for %s, want %s", line, got, want)
 		}
 	}
 
 	// The guard is given to the change itself. It and the plan exclude what they can't do.
-	u.types("expose", "web", "--if-unchanged", "beef")
-	if u.fake.token != "beef" || u.code != 0 {
-		t.Errorf("exit code %d, token %q", u.code, u.fake.token)
+	u.Types("expose", "web", "--if-unchanged", "beef")
+	if u.Model.Token != "beef" || u.Code != 0 {
+		t.Errorf("exit code %d, token %q", u.Code, u.Model.Token)
 	}
 	for line, want := range map[string]string{
 		"expose web --dry-run --if-unchanged beef":            "--dry-run and --if-unchanged are mutually exclusive",
@@ -103,13 +103,13 @@ func TestDryRun(t *testing.T) {
 		"remove-offer web bob/shop.db --dry-run":              "are for offers of one model, not of admin/default, bob/shop",
 		"destroy-service web --if-unchanged= --dry-run=false": "--if-unchanged needs the token of a plan",
 	} {
-		u.fake.calls = nil
-		u.types(strings.Fields(line)...)
-		if u.code != 2 || !strings.Contains(u.err.String(), want) {
-			t.Errorf("%s: exit code %d, it says %q, want %q", line, u.code, u.err.String(), want)
+		u.Model.Calls = nil
+		u.Types(strings.Fields(line)...)
+		if u.Code != 2 || !strings.Contains(u.Err.String(), want) {
+			t.Errorf("%s: exit code %d, it says %q, want %q", line, u.Code, u.Err.String(), want)
 		}
-		if len(u.fake.calls) > 0 {
-			t.Errorf("%s asked for %v", line, u.fake.calls)
+		if len(u.Model.Calls) > 0 {
+			t.Errorf("%s asked for %v", line, u.Model.Calls)
 		}
 	}
 }

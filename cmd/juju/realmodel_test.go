@@ -12,6 +12,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
+	"juju/cmd/juju/clitest"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -21,7 +22,7 @@ import (
 // A realUser is a user whose commands reach a real API server with a real store. There are no
 // agents.
 type realUser struct {
-	*user
+	*clitest.User
 	real     *controller.Controller
 	model    *state.State // that the commands are about
 	newModel func(name string)
@@ -32,7 +33,7 @@ type realUser struct {
 // which the commands are from then on.
 func newRealUser(t *testing.T) *realUser {
 	t.Helper()
-	r := &realUser{user: newUser(t)}
+	r := &realUser{User: newUser(t)}
 	ctrl, model := statetest.Controller(t)
 	r.real, r.model = ctrl, model
 	r.newModel = func(name string) {
@@ -82,7 +83,7 @@ func newRealUser(t *testing.T) *realUser {
 	})
 	r.info = client.Info{Addresses: []string{l.Addr().String()}, CACert: ca.Cert,
 		Tag: entity.UserTag(statetest.Admin), Password: statetest.Password}
-	r.session.Connect = func(ctx context.Context) (io.Closer, error) { return r.connect(ctx) }
+	r.Session.Connect = func(ctx context.Context) (io.Closer, error) { return r.connect(ctx) }
 	return r
 }
 
@@ -95,10 +96,10 @@ func (r *realUser) connect(ctx context.Context) (*client.Conn, error) {
 
 // runs types a command that has to succeed, and returns what it prints on standard output.
 func (r *realUser) runs(args ...string) string {
-	r.t.Helper()
-	r.types(args...)
-	if r.code != 0 {
-		r.t.Fatalf("juju %q: exit code %d, %s", args, r.code, r.err.String())
+	r.T.Helper()
+	r.Types(args...)
+	if r.Code != 0 {
+		r.T.Fatalf("juju %q: exit code %d, %s", args, r.Code, r.Err.String())
 	}
-	return r.out.String()
+	return r.Out.String()
 }

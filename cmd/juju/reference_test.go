@@ -22,8 +22,8 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "doc", "cli.md")
 	u := newUser(t)
-	u.types("documentation")
-	want := u.out.String()
+	u.Types("documentation")
+	want := u.Out.String()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestHelp(t *testing.T) {
 	verify.Smoke(t)
 	t.Parallel()
 	u := newUser(t)
-	root := commands.New(u.session)
+	root := commands.New(u.Session)
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Hidden {
@@ -90,34 +90,34 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		for _, name := range append([]string{cmd.Name()}, cmd.Aliases...) {
-			u.types("help", name)
+			u.Types("help", name)
 			want := []string{"Usage: juju " + cmd.Use, "Examples:\n" + cmd.Example}
 			want = append(want, cmd.Aliases...)
 			for _, w := range want {
-				if u.code != 0 || !strings.Contains(u.out.String(), w) {
-					t.Errorf("juju help %s: exit code %d, no %q in\n%s%s", name, u.code, w, u.out.String(), u.err.String())
+				if u.Code != 0 || !strings.Contains(u.Out.String(), w) {
+					t.Errorf("juju help %s: exit code %d, no %q in\n%s%s", name, u.Code, w, u.Out.String(), u.Err.String())
 				}
 			}
 			if name == "help" {
 				continue
 			}
-			byHelp := u.out.String()
-			u.types(name, "--help")
-			if u.code != 0 || u.out.String() != byHelp {
-				t.Errorf("juju %s --help: exit code %d, prints other than juju help %s:\n%s", name, u.code, name, u.out.String())
+			byHelp := u.Out.String()
+			u.Types(name, "--help")
+			if u.Code != 0 || u.Out.String() != byHelp {
+				t.Errorf("juju %s --help: exit code %d, prints other than juju help %s:\n%s", name, u.Code, name, u.Out.String())
 			}
 		}
 	}
 	// Commands are listed, except hidden ones.
-	u.types()
-	listed := u.out.String()
+	u.Types()
+	listed := u.Out.String()
 	for _, cmd := range root.Commands() {
 		if strings.Contains(listed, "\n  "+cmd.Name()+" ") == cmd.Hidden {
 			t.Errorf("juju lists %s, or does not:\n%s", cmd.Name(), listed)
 		}
 	}
-	u.types("help")
-	u.sees(0, listed, "")
-	u.types("--help")
-	u.sees(0, listed, "")
+	u.Types("help")
+	u.Sees(0, listed, "")
+	u.Types("--help")
+	u.Sees(0, listed, "")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 )
 
 // A charm's URL names one in the local repository, or one of the model.
@@ -18,19 +19,19 @@ func TestCharmsByURL(t *testing.T) {
 		{"trusty/z-mysql", "mysql", "2"}, {"trusty/web", "web", "0"},
 		{"jammy/web", "web", "3"}, {"jammy/odd", "odd", "1"},
 	} {
-		write(t, filepath.Join(repo, c.at, "metadata.yaml"), "name: "+c.name+"\nsummary: s\ndescription: d\n")
-		write(t, filepath.Join(repo, c.at, "revision"), c.revision)
+		clitest.Write(t, filepath.Join(repo, c.at, "metadata.yaml"), "name: "+c.name+"\nsummary: s\ndescription: d\n")
+		clitest.Write(t, filepath.Join(repo, c.at, "revision"), c.revision)
 	}
-	write(t, filepath.Join(repo, "jammy", "broken", "metadata.yaml"), "name: broken\n")
-	write(t, filepath.Join(repo, "jammy", "README"), "no charm")
-	write(t, filepath.Join(repo, "README"), "no series")
+	clitest.Write(t, filepath.Join(repo, "jammy", "broken", "metadata.yaml"), "name: broken\n")
+	clitest.Write(t, filepath.Join(repo, "jammy", "README"), "no charm")
+	clitest.Write(t, filepath.Join(repo, "README"), "no series")
 	repack(t, filepath.Join(dir, "web"))
 	text, err := cli.ReadFile(filepath.Join(dir, "web.zip"), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(repo, "noble", "any.charm"), string(text))
-	u.env["JUJU_REPOSITORY"] = repo
+	clitest.Write(t, filepath.Join(repo, "noble", "any.charm"), string(text))
+	u.Env["JUJU_REPOSITORY"] = repo
 	for _, test := range []struct{ url, want string }{
 		{"local:trusty/mysql", "local:trusty/mysql-7"},
 		{"local:trusty/mysql-5", "local:trusty/mysql-8"}, // its own 5 is in the repository; the model has a 7
@@ -40,9 +41,9 @@ func TestCharmsByURL(t *testing.T) {
 		{"local:jammy/web", "local:jammy/web-3"},
 	} {
 		name := strings.NewReplacer(":", "-", "/", "-", "5", "five", "9", "nine").Replace(test.url)
-		u.types("deploy", test.url, name, "-n", "1")
-		if !strings.HasSuffix(u.err.String(), "Service \""+name+"\" is deployed from charm "+test.want+" with 1 unit.\n") {
-			t.Errorf("%s: exit code %d, %s", test.url, u.code, u.err.String())
+		u.Types("deploy", test.url, name, "-n", "1")
+		if !strings.HasSuffix(u.Err.String(), "Service \""+name+"\" is deployed from charm "+test.want+" with 1 unit.\n") {
+			t.Errorf("%s: exit code %d, %s", test.url, u.Code, u.Err.String())
 		}
 	}
 	for url, want := range map[string]string{
@@ -52,41 +53,41 @@ func TestCharmsByURL(t *testing.T) {
 		"cs:jammy/broken":   "ERROR cannot read charm in \"" + repo + "/jammy/broken\": metadata.yaml:",
 		"local:x y":         "ERROR cannot deploy charm \"local:x y\": cannot parse charm URL ",
 	} {
-		u.types("deploy", url)
-		if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
-			t.Errorf("%s: exit code %d, %s", url, u.code, u.err.String())
+		u.Types("deploy", url)
+		if u.Code != 1 || !strings.HasPrefix(u.Err.String(), want) {
+			t.Errorf("%s: exit code %d, %s", url, u.Code, u.Err.String())
 		}
 	}
 
-	delete(u.env, "JUJU_REPOSITORY")
-	u.types("deploy", "local:trusty/mysql-8", "again", "--wait=1ms")
-	if !strings.Contains(u.err.String(), "Service \"again\" is deployed from charm local:trusty/mysql-8 with 1 unit.\n") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	delete(u.Env, "JUJU_REPOSITORY")
+	u.Types("deploy", "local:trusty/mysql-8", "again", "--wait=1ms")
+	if !strings.Contains(u.Err.String(), "Service \"again\" is deployed from charm local:trusty/mysql-8 with 1 unit.\n") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
-	u.types("deploy", "local:trusty/mysql-80")
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR charm \"local:trusty/mysql-80\" not found") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("deploy", "local:trusty/mysql-80")
+	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "ERROR charm \"local:trusty/mysql-80\" not found") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
-	u.types("deploy", "local:trusty/mysql", "--repository", repo, "last", "--trust", "-n", "1")
-	if u.code != 0 || strings.Contains(u.err.String(), "WARNING") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	u.Types("deploy", "local:trusty/mysql", "--repository", repo, "last", "--trust", "-n", "1")
+	if u.Code != 0 || strings.Contains(u.Err.String(), "WARNING") {
+		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
 
 	// In a bundle they are warned of if they stand for others.
 	file := filepath.Join(dir, "urls.yaml")
-	write(t, file, "series: trusty\napplications:\n  a: {charm: \"cs:mysql-1\", num_units: 0}\n"+
+	clitest.Write(t, file, "series: trusty\napplications:\n  a: {charm: \"cs:mysql-1\", num_units: 0}\n"+
 		"  b: {charm: \"local:trusty/mysql-8\", num_units: 0}\n  c: {charm: \"local:web\", num_units: 0}\n")
 	const unplanned = "Which hooks would run is not known: this controller cannot plan changes.\n"
-	u.types("deploy", file, "--repository", repo, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm cs:mysql-1 for series trusty\n"+
+	u.Types("deploy", file, "--repository", repo, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- upload charm cs:mysql-1 for series trusty\n"+
 		"- deploy application a on trusty using cs:mysql-1\n"+
 		"- deploy application b on trusty using local:trusty/mysql-8\n"+
 		"- upload charm local:web for series trusty\n- deploy application c on trusty using local:web\n",
 		"WARNING using charm \"cs:mysql-1\" from "+repo+"/trusty/mysql-dir\n"+unplanned)
-	write(t, file, "applications: {b: {charm: \"local:trusty/mysql-8\", num_units: 0}}\n")
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- deploy application b on trusty using local:trusty/mysql-8\n", unplanned)
+	clitest.Write(t, file, "applications: {b: {charm: \"local:trusty/mysql-8\", num_units: 0}}\n")
+	u.Types("deploy", file, "--dry-run")
+	u.Sees(0, "Changes to deploy bundle:\n- deploy application b on trusty using local:trusty/mysql-8\n", unplanned)
 	u.runs("deploy", file)
-	u.types("deploy", file)
-	u.sees(0, "", "No changes to apply.\n")
+	u.Types("deploy", file)
+	u.Sees(0, "", "No changes to apply.\n")
 }

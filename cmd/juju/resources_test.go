@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -16,14 +17,14 @@ func TestDeployWithResources(t *testing.T) {
 	u := newUser(t)
 	dir := charmDir(t, metadata+"resources:\n  site: {type: file, filename: s}\n  logo: {type: file, filename: l}\n")
 	site, logo := filepath.Join(dir, "..", "site"), filepath.Join(dir, "..", "logo")
-	write(t, site, "pages")
-	write(t, logo, "picture")
-	u.types("deploy", dir, "-q", "--resource", "site="+site, "--resource", "logo="+logo)
-	u.asked("Status webpage", "UploadCharm", "AddPendingResources webpage local:jammy/web-0 [logo site]",
+	clitest.Write(t, site, "pages")
+	clitest.Write(t, logo, "picture")
+	u.Types("deploy", dir, "-q", "--resource", "site="+site, "--resource", "logo="+logo)
+	u.Asked("Status webpage", "UploadCharm", "AddPendingResources webpage local:jammy/web-0 [logo site]",
 		"UploadResource webpage logo 0 picture", "UploadResource webpage site 1 pages",
 		`Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
 			`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false,"Resources":{"logo":"0","site":"1"}}`)
-	u.sees(0, "", "")
+	u.Sees(0, "", "")
 	for value, want := range map[string]string{
 		"site":          `expected name=value format, got "site"`,
 		"=" + site:      "missing resource name in",
@@ -33,26 +34,26 @@ func TestDeployWithResources(t *testing.T) {
 		"other=" + site: `unrecognized resource "other"`,
 		"site=3":        `cannot use revision 3 of resource "site"`,
 	} {
-		u.types("deploy", dir, "--resource", value)
-		u.asked()
-		if u.code == 0 || !strings.Contains(u.err.String(), want) {
-			t.Errorf("--resource %s: %d %s", value, u.code, u.err.String())
+		u.Types("deploy", dir, "--resource", value)
+		u.Asked()
+		if u.Code == 0 || !strings.Contains(u.Err.String(), want) {
+			t.Errorf("--resource %s: %d %s", value, u.Code, u.Err.String())
 		}
 	}
-	u.types("deploy", dir, "--resource", "site="+site, "--resource", "site="+logo)
-	u.asked()
-	u.sees(2, "", "ERROR resource \"site\" specified more than once\nFor usage: juju help deploy\n")
+	u.Types("deploy", dir, "--resource", "site="+site, "--resource", "site="+logo)
+	u.Asked()
+	u.Sees(2, "", "ERROR resource \"site\" specified more than once\nFor usage: juju help deploy\n")
 }
 
 func TestResources(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("resources", "web")
-	u.asked("Resources web")
-	u.sees(0, "", "No resources to display.\n")
+	u.Types("resources", "web")
+	u.Asked("Resources web")
+	u.Sees(0, "", "No resources to display.\n")
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	old, now := entity.ResourceFile{User: "bob", Uploaded: at}, entity.ResourceFile{User: "eve", Uploaded: at.Add(time.Hour)}
-	u.fake.resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "logo"}, {Name: "site", File: &now}},
+	u.Model.Returns.Resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "logo"}, {Name: "site", File: &now}},
 		Units: map[string]map[string]entity.ResourceFile{"web/2": {"site": old}, "web/10": {}}}
 	for line, want := range map[string]string{
 		"resources web":             "Resource  Supplied by  Revision\nlogo      -            -\nsite      eve          2026-11-22T16:04\n",
@@ -62,36 +63,36 @@ func TestResources(t *testing.T) {
 			"web/2   site      2026-11-22T15:04  2026-11-22T16:04\nweb/10  logo      -                 -\n" +
 			"web/10  site      -                 2026-11-22T16:04\n",
 	} {
-		u.types(strings.Fields(line)...)
-		u.sees(0, want, "")
+		u.Types(strings.Fields(line)...)
+		u.Sees(0, want, "")
 	}
-	u.types("resources", "web/7")
-	u.sees(1, "", "ERROR unit \"web/7\" not found\nTo see what is in the model: juju status\n")
+	u.Types("resources", "web/7")
+	u.Sees(1, "", "ERROR unit \"web/7\" not found\nTo see what is in the model: juju status\n")
 }
 
 // What failed deployments have left is listed, by service, and removed: one's own, or everyone's.
 func TestPendingResources(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("pending-resources")
-	u.asked("PendingResources")
-	u.sees(0, "", "No pending resources to display.\n")
+	u.Types("pending-resources")
+	u.Asked("PendingResources")
+	u.Sees(0, "", "No pending resources to display.\n")
 	at := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
-	u.fake.pending = []entity.PendingResource{{Service: "shop", Resource: "logo", User: "bob", Began: at},
+	u.Model.Returns.Pending = []entity.PendingResource{{Service: "shop", Resource: "logo", User: "bob", Began: at},
 		{Service: "web", Resource: "site", User: "eve", Began: at, Size: 12, Stored: true}}
-	u.types("pending-resources")
-	u.sees(0, "Service  Resource  User  Began                 Bytes\nshop     logo      bob   2026-11-22T15:04:05Z  -\n"+
+	u.Types("pending-resources")
+	u.Sees(0, "Service  Resource  User  Began                 Bytes\nshop     logo      bob   2026-11-22T15:04:05Z  -\n"+
 		"web      site      eve   2026-11-22T15:04:05Z  12\n", "")
-	u.types("pending-resources", "web")
-	u.sees(0, "Service  Resource  User  Began                 Bytes\nweb      site      eve   2026-11-22T15:04:05Z  12\n", "")
-	u.types("pending-resources", "other")
-	u.sees(0, "", "No pending resources to display.\n")
-	u.types("pending-resources", "--clear")
-	u.asked("ClearPendingResources [] false")
-	u.sees(0, "", "Removed 2 pending resources.\n")
-	u.types("pending-resources", "--clear", "--all-users", "web")
-	u.asked("ClearPendingResources [web] true")
-	u.types("pending-resources", "--all-users")
-	u.asked()
-	u.sees(2, "", "ERROR --all-users is for --clear; without it, the uploads of all users are listed\nFor usage: juju help pending-resources\n")
+	u.Types("pending-resources", "web")
+	u.Sees(0, "Service  Resource  User  Began                 Bytes\nweb      site      eve   2026-11-22T15:04:05Z  12\n", "")
+	u.Types("pending-resources", "other")
+	u.Sees(0, "", "No pending resources to display.\n")
+	u.Types("pending-resources", "--clear")
+	u.Asked("ClearPendingResources [] false")
+	u.Sees(0, "", "Removed 2 pending resources.\n")
+	u.Types("pending-resources", "--clear", "--all-users", "web")
+	u.Asked("ClearPendingResources [web] true")
+	u.Types("pending-resources", "--all-users")
+	u.Asked()
+	u.Sees(2, "", "ERROR --all-users is for --clear; without it, the uploads of all users are listed\nFor usage: juju help pending-resources\n")
 }

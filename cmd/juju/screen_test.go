@@ -15,6 +15,7 @@ import (
 
 	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/wait/waittest"
 	"juju/state/entity"
 )
@@ -113,11 +114,11 @@ func (s *screen) String() string {
 }
 
 // onScreen has the session of a user draw on a screen.
-func (u *user) onScreen(width, height int) *screen {
+func onScreen(u *clitest.User, width, height int) *screen {
 	s := &screen{width: width, height: height}
-	u.session.Width, u.session.Height = func() int { return width }, func() int { return height }
-	u.session.OutTerminal, u.session.ErrTerminal = true, true
-	u.session.Stdout, u.session.Stderr = display.NewWriter(s), display.NewWriter(s)
+	u.Session.Width, u.Session.Height = func() int { return width }, func() int { return height }
+	u.Session.OutTerminal, u.Session.ErrTerminal = true, true
+	u.Session.Stdout, u.Session.Stderr = display.NewWriter(s), display.NewWriter(s)
 	return s
 }
 
@@ -171,9 +172,11 @@ func TestWaitShowsATree(t *testing.T) {
 
 func testWaitShowsATree(t *testing.T, width int) {
 	u := newUser(t)
-	s := u.onScreen(width, 24)
-	u.fake.statuses = []*entity.ModelStatus{installing("running install hook")}
-	change := func(at time.Duration, m *entity.ModelStatus) { time.AfterFunc(at+offTick, func() { u.fake.change(m) }) }
+	s := onScreen(u, width, 24)
+	u.Model.Returns.Statuses = []*entity.ModelStatus{installing("running install hook")}
+	change := func(at time.Duration, m *entity.ModelStatus) {
+		time.AfterFunc(at+offTick, func() { u.Model.Change(m) })
+	}
 	change(3*time.Second, installing("waiting to run install hook: the machine lock is held"))
 	change(5*time.Second, installing("running install hook"))
 	change(8*time.Second, installing("running cluster-relation-changed hook for "+longUnit+"0"))
@@ -182,10 +185,10 @@ func testWaitShowsATree(t *testing.T, width int) {
 	change(13*time.Second, done)
 	name := func(what string) string { return fmt.Sprintf("wait-%s-%d.txt", what, width) }
 	time.AfterFunc(11*time.Second+2*offTick, func() { s.shows(t, name("goes"), s.String()) })
-	u.types("wait-for", "kubernetes-control-plane")
+	u.Types("wait-for", "kubernetes-control-plane")
 	s.shows(t, name("ends"), s.String())
-	if u.code != 0 {
-		t.Errorf("exit code %d", u.code)
+	if u.Code != 0 {
+		t.Errorf("exit code %d", u.Code)
 	}
 }
 
@@ -194,14 +197,14 @@ func TestWaitShowsTheServiceToTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		s := u.onScreen(80, 24)
+		s := onScreen(u, 80, 24)
 		goes, done := waittest.Model("web/0=active"), waittest.Model("web/0=active")
 		goes.Services[0].Rollout = &entity.Rollout{Former: "local:jammy/web-0", Batch: 1}
-		u.fake.statuses = []*entity.ModelStatus{goes}
-		time.AfterFunc(time.Second+offTick, func() { u.fake.change(done) })
-		u.types("wait-for", "web")
-		if shown := s.String(); u.code != 0 || !strings.Contains(shown, "✓ web/0 active\n") || !strings.Contains(shown, "✓ web active (1s)\n") {
-			t.Errorf("exit code %d, shows\n%s", u.code, shown)
+		u.Model.Returns.Statuses = []*entity.ModelStatus{goes}
+		time.AfterFunc(time.Second+offTick, func() { u.Model.Change(done) })
+		u.Types("wait-for", "web")
+		if shown := s.String(); u.Code != 0 || !strings.Contains(shown, "✓ web/0 active\n") || !strings.Contains(shown, "✓ web active (1s)\n") {
+			t.Errorf("exit code %d, shows\n%s", u.Code, shown)
 		}
 	})
 }
@@ -211,13 +214,13 @@ func TestWaitForMoreThanFits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		s := u.onScreen(60, 12)
+		s := onScreen(u, 60, 12)
 		words := ""
 		for i := range 30 {
 			words += fmt.Sprintf("web/%d=%s ", i, map[bool]string{true: "active", false: "waiting"}[i%3 > 0])
 		}
-		u.fake.statuses = []*entity.ModelStatus{waittest.Model(words)}
-		u.types("wait-for", "web", "--timeout", "10s")
+		u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model(words)}
+		u.Types("wait-for", "web", "--timeout", "10s")
 		s.shows(t, "wait-many.txt", s.String())
 	})
 }
@@ -227,14 +230,14 @@ func TestNotesStandAboveATree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		s := u.onScreen(60, 24)
-		u.session.WaitsFor("It goes on. To see it: look")
-		p := u.session.Await("", []cli.Awaited{{Name: "web/0", Text: "installing"}, {Name: "web/1", Text: "installing"}})
+		s := onScreen(u, 60, 24)
+		u.Session.WaitsFor("It goes on. To see it: look")
+		p := u.Session.Await("", []cli.Awaited{{Name: "web/0", Text: "installing"}, {Name: "web/1", Text: "installing"}})
 		time.Sleep(2*time.Second + offTick)
-		u.session.Note("A note.")
-		u.session.Warn("beware")
-		fmt.Fprintln(u.session.LogWriter(), "00:00:00 WARNING juju a log entry")
-		inner := u.session.Progress("Waiting for the controller")
+		u.Session.Note("A note.")
+		u.Session.Warn("beware")
+		fmt.Fprintln(u.Session.LogWriter(), "00:00:00 WARNING juju a log entry")
+		inner := u.Session.Progress("Waiting for the controller")
 		time.Sleep(2*time.Second + offTick)
 		s.shows(t, "notes-inner.txt", s.String())
 		inner.Done()
@@ -251,8 +254,8 @@ func TestStepsAndBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		s := u.onScreen(72, 24)
-		p := u.session.Steps("Creating controller %q on cloud %q", "prod", "lxd")
+		s := onScreen(u, 72, 24)
+		p := u.Session.Steps("Creating controller %q on cloud %q", "prod", "lxd")
 		p.OnInterrupt("What was created is removed")
 		p.Say("Packing the binaries for controller %q", "prod")
 		time.Sleep(2*time.Second + offTick)
@@ -269,7 +272,7 @@ func TestStepsAndBytes(t *testing.T) {
 		if err := f.Truncate(8 << 20); err != nil {
 			t.Fatal(err)
 		}
-		upload, content := u.session.Upload(u.session.Progress, `charm "web"`, f)
+		upload, content := u.Session.Upload(u.Session.Progress, `charm "web"`, f)
 		if n, err := content.Read(make([]byte, 3<<20)); n != 3<<20 || err != nil {
 			t.Errorf("read %d bytes: %v", n, err)
 		}
@@ -285,10 +288,10 @@ func TestWatchedStatusOnAScreen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		s := u.onScreen(72, 20)
-		u.fake.statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=waiting web=waiting 0=started 1=pending")}
+		s := onScreen(u, 72, 20)
+		u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=active web/1=waiting web=waiting 0=started 1=pending")}
 		change := func(at time.Duration, words string) {
-			time.AfterFunc(at+offTick, func() { u.fake.change(waittest.Model(words)) })
+			time.AfterFunc(at+offTick, func() { u.Model.Change(waittest.Model(words)) })
 		}
 		change(3*time.Second, "web/0=active web/1=active web=active 0=started 1=started")
 		change(15*time.Second, "web/1=active web=active 1=started")
@@ -302,9 +305,9 @@ func TestWatchedStatusOnAScreen(t *testing.T) {
 			time.AfterFunc(at*time.Second+2*offTick, func() { s.shows(t, "watch-"+name+".txt", s.String()) })
 		}
 		time.AfterFunc(32*time.Second+offTick, cancel)
-		u.typesUntil(ctx, "status", "--watch", "1s", "--utc")
-		if u.code != 0 {
-			t.Errorf("exit code %d", u.code)
+		u.TypesUntil(ctx, "status", "--watch", "1s", "--utc")
+		if u.Code != 0 {
+			t.Errorf("exit code %d", u.Code)
 		}
 	})
 }
@@ -318,11 +321,11 @@ func TestColorsOfErrors(t *testing.T) {
 		want          bool
 	}{{true, "", "xterm", true}, {false, "", "xterm", false}, {true, "1", "xterm", false}, {true, "", "dumb", false}} {
 		u := newUser(t)
-		u.session.ErrTerminal, u.env["NO_COLOR"], u.env["TERM"] = c.terminal, c.noColor, c.term
-		u.fake.err = entity.Errorf(entity.Unauthorized, "permission denied")
-		u.types("status", "--debug")
-		u.session.Warn("beware")
-		said := u.err.String()
+		u.Session.ErrTerminal, u.Env["NO_COLOR"], u.Env["TERM"] = c.terminal, c.noColor, c.term
+		u.Model.Returns.Err = entity.Errorf(entity.Unauthorized, "permission denied")
+		u.Types("status", "--debug")
+		u.Session.Warn("beware")
+		said := u.Err.String()
 		for _, word := range []string{"\x1b[31mERROR\x1b[0m permission", "\x1b[33mWARNING\x1b[0m beware"} {
 			if strings.Contains(said, word) != c.want {
 				t.Errorf("%+v: %q", c, said)

@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"juju/agent/host/process"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/store"
 	"juju/doc/verify"
 	"juju/provider/local"
@@ -343,8 +344,8 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
-	if said := ts.ReadFile("stderr"); doubled(said) != "" {
-		ts.Fatalf("it says %q twice:\n%s", doubled(said), said)
+	if said := ts.ReadFile("stderr"); clitest.Doubled(said) != "" {
+		ts.Fatalf("it says %q twice:\n%s", clitest.Doubled(said), said)
 	}
 }
 

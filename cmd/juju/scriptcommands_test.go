@@ -90,7 +90,7 @@ func TestScriptsRunEveryCommand(t *testing.T) {
 	check := func(what, exceptions string, holds func(lineOf) bool) {
 		left := strings.Fields(exceptions)
 		var missing []string
-		for _, cmd := range commands.New(newUser(t).session).Commands() {
+		for _, cmd := range commands.New(newUser(t).Session).Commands() {
 			if cmd.Hidden {
 				continue
 			}

@@ -23,14 +23,14 @@ func TestShowStatusLogCalls(t *testing.T) {
 		"db --type saas":                    "StatusHistory saas service-db 20 0s",
 		"web/0 --include-status-updates -q": "StatusHistory unit unit-web-0 20 0s",
 	} {
-		u.types(append([]string{"show-status-log"}, strings.Fields(line)...)...)
-		u.asked(want)
-		if u.code != 0 {
-			t.Errorf("%s: exit code %d, said %q", line, u.code, u.err.String())
+		u.Types(append([]string{"show-status-log"}, strings.Fields(line)...)...)
+		u.Asked(want)
+		if u.Code != 0 {
+			t.Errorf("%s: exit code %d, said %q", line, u.Code, u.Err.String())
 		}
 	}
-	u.types("status-history", "web/0")
-	u.sees(0, "", "no status history available\n")
+	u.Types("status-history", "web/0")
+	u.Sees(0, "", "no status history available\n")
 	for line, want := range map[string]string{
 		"":                              "no unit, machine or service specified",
 		"Web":                           "\"Web\" is no unit, machine or service",
@@ -48,10 +48,10 @@ func TestShowStatusLogCalls(t *testing.T) {
 		"web/0 --format oneline":        "unknown format \"oneline\"",
 		"web/0 --days 1 --from-date 20": "-n, --days and --from-date are mutually exclusive",
 	} {
-		u.types(append([]string{"show-status-log"}, strings.Fields(line)...)...)
-		u.asked()
-		if u.code != 2 || !strings.HasPrefix(u.err.String(), "ERROR "+want+"\n") {
-			t.Errorf("%q: exit code %d, said %q, want %q", line, u.code, u.err.String(), want)
+		u.Types(append([]string{"show-status-log"}, strings.Fields(line)...)...)
+		u.Asked()
+		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), "ERROR "+want+"\n") {
+			t.Errorf("%q: exit code %d, said %q, want %q", line, u.Code, u.Err.String(), want)
 		}
 	}
 }
@@ -60,21 +60,21 @@ func TestShowStatusLogOutput(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
-	u.fake.history = []entity.PastStatus{
+	u.Model.Returns.History = []entity.PastStatus{
 		{Kind: entity.HistoryUnitAgent, Status: entity.Status{Status: entity.StatusAllocating, Since: at}},
 		{Kind: entity.HistoryWorkload,
 			Status: entity.Status{Status: entity.StatusBlocked, Message: "no\ndisk", Since: at.Add(time.Hour)}},
 		{Kind: entity.HistoryWorkload, Status: entity.Status{Status: entity.StatusError, Message: "hook failed",
 			Data: map[string]any{"reason": "exit status 7: no disk"}, Since: at.Add(2 * time.Hour)}},
 	}
-	u.types("show-status-log", "web/0", "--utc")
-	u.sees(0, `Time                   Type       Status      Message
+	u.Types("show-status-log", "web/0", "--utc")
+	u.Sees(0, `Time                   Type       Status      Message
 21 Nov 2026 09:30:00Z  juju-unit  allocating
 21 Nov 2026 10:30:00Z  workload   blocked     no\ndisk
 21 Nov 2026 11:30:00Z  workload   error       hook failed (exit status 7: no disk)
 `, "")
-	u.types("show-status-log", "web/0", "--utc", "--format", "json")
-	u.sees(0, `[{"since":"2026-11-21T09:30:00Z","type":"juju-unit","status":"allocating"},`+
+	u.Types("show-status-log", "web/0", "--utc", "--format", "json")
+	u.Sees(0, `[{"since":"2026-11-21T09:30:00Z","type":"juju-unit","status":"allocating"},`+
 		`{"since":"2026-11-21T10:30:00Z","type":"workload","status":"blocked","message":"no\ndisk"},`+
 		`{"since":"2026-11-21T11:30:00Z","type":"workload","status":"error","message":"hook failed",`+
 		`"reason":"exit status 7: no disk"}]`+"\n", "")

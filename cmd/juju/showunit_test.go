@@ -11,8 +11,8 @@ func TestShowUnitNamesTheCharmAsClientsExpect(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for url, want := range map[string]string{"local:bookworm/web-3": "local:web-3", "local:web-3": "local:web-3", "odd url": "odd url"} {
-		u.fake.unit = client.UnitInfo{Charm: url, Life: "alive"}
-		u.types("show-unit", "web/0", "--format", "json")
-		u.sees(0, `{"web/0":{"opened-ports":null,"charm":"`+want+`","leader":false,"life":"alive"}}`+"\n", "")
+		u.Model.Returns.Unit = client.UnitInfo{Charm: url, Life: "alive"}
+		u.Types("show-unit", "web/0", "--format", "json")
+		u.Sees(0, `{"web/0":{"opened-ports":null,"charm":"`+want+`","leader":false,"life":"alive"}}`+"\n", "")
 	}
 }

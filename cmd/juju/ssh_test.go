@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/provider/local"
@@ -16,15 +17,15 @@ import (
 
 // withMachine gives a user a model on the local cloud with unit web/0 on machine 3. It
 // returns the machine's directory.
-func withMachine(t *testing.T, u *user) string {
+func withMachine(t *testing.T, u *clitest.User) string {
 	t.Helper()
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
-	st := u.store()
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
+	st := u.Store()
 	contents, err := st.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := u.session.Target(contents)
+	target, err := u.Session.Target(contents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +33,12 @@ func withMachine(t *testing.T, u *user) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	u.fake.statuses = []*entity.ModelStatus{{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
 		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "local-3-ab"}, {ID: "4"}},
 		Services: []entity.ServiceStatus{{Name: "empty"}, {Name: "log"}, {Name: "web", Units: []entity.UnitStatus{{Name: "web/1", Machine: "4"},
 			{Name: "web/0", Machine: "3", Leader: true, Subordinates: []entity.UnitStatus{{Name: "log/1", Machine: "3", Leader: true}}}}}},
 	}}
-	u.fake.leader = func(service string) (string, error) {
+	u.Model.Returns.Leader = func(service string) (string, error) {
 		if unit := map[string]string{"web": "web/0", "log": "log/1"}[service]; unit != "" {
 			return unit, nil
 		}
@@ -50,11 +51,11 @@ func TestSSH(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	dir := withMachine(t, u)
-	u.env["SHELL"] = "/bin/zsh"
-	u.env["PATH"] = "/bin"
+	u.Env["SHELL"] = "/bin/zsh"
+	u.Env["PATH"] = "/bin"
 	var got []string
 	var env map[string]string
-	u.session.Exec = func(r cli.Replacement) error {
+	u.Session.Exec = func(r cli.Replacement) error {
 		got, env = append([]string{r.Dir}, r.Argv...), r.Env
 		return nil
 	}
@@ -77,9 +78,9 @@ func TestSSH(t *testing.T) {
 		"scp -- -Cpo X=3:z a 3:y": {"", "cp", "-p", "--", "a", dir + "/y"},
 	} {
 		got = nil
-		u.types(strings.Fields(line)...)
-		if u.code != 0 || !slices.Equal(got, want) {
-			t.Errorf("juju %s: %q, code %d, %s; want %q", line, got, u.code, u.err.String(), want)
+		u.Types(strings.Fields(line)...)
+		if u.Code != 0 || !slices.Equal(got, want) {
+			t.Errorf("juju %s: %q, code %d, %s; want %q", line, got, u.Code, u.Err.String(), want)
 		}
 	}
 	// juju-run is found there, and knows the unit.
@@ -90,7 +91,7 @@ func TestSSH(t *testing.T) {
 		"ssh log/leader": {"PATH": path, "JUJU_UNIT_NAME": "log/1"},
 		"scp 3:x y":      nil,
 	} {
-		if u.types(strings.Fields(line)...); !maps.Equal(env, want) {
+		if u.Types(strings.Fields(line)...); !maps.Equal(env, want) {
 			t.Errorf("juju %s: %v, want %v", line, env, want)
 		}
 	}
@@ -99,9 +100,9 @@ func TestSSH(t *testing.T) {
 		"ssh 3": "Status 3", "scp 3:x web/0:y /tmp": "Status 3,web/0", "ssh u@web/0": "Status web/0",
 		"ssh log/leader ls": "Leader log; Status log/1", "scp 3:x web/leader:y /tmp": "Leader web; Status 3,web/0",
 	} {
-		u.fake.calls = nil
-		u.types(strings.Fields(line)...)
-		u.asked(strings.Split(want, "; ")...)
+		u.Model.Calls = nil
+		u.Types(strings.Fields(line)...)
+		u.Asked(strings.Split(want, "; ")...)
 	}
 	for line, says := range map[string]string{
 		"ssh":        "no target name specified",
@@ -124,16 +125,16 @@ func TestSSH(t *testing.T) {
 		"ssh --proxy 3 ls":         "cannot use --proxy: machines of the local cloud are directories on this host",
 		"scp --proxy 3:x y":        "cannot use --proxy: machines of the local cloud are directories on this host",
 	} {
-		u.types(strings.Fields(line)...)
-		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
-			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		u.Types(strings.Fields(line)...)
+		if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.Code, u.Err.String(), says)
 		}
 	}
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	u.types("ssh", "3")
-	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR machine 3 is not on this host\n") {
-		t.Errorf("code %d, %s", u.code, u.err.String())
+	u.Types("ssh", "3")
+	if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR machine 3 is not on this host\n") {
+		t.Errorf("code %d, %s", u.Code, u.Err.String())
 	}
 }

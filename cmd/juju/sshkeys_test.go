@@ -24,14 +24,14 @@ const (
 func TestSSHKeyCommands(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.types("ssh-keys")
-	u.sees(0, "", "No keys to display.\n")
-	u.fake.fingerprints, u.fake.keys = []string{"aa:bb (alice@laptop)"}, []string{aliceKey}
-	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"}}}
-	u.types("ssh-keys")
-	u.sees(0, "Keys used in model: default\naa:bb (alice@laptop)\n", "")
-	u.types("list-ssh-keys", "--full")
-	u.sees(0, "Keys used in model: default\n"+aliceKey+"\n", "")
+	u.Types("ssh-keys")
+	u.Sees(0, "", "No keys to display.\n")
+	u.Model.Returns.Fingerprints, u.Model.Returns.Keys = []string{"aa:bb (alice@laptop)"}, []string{aliceKey}
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"}}}
+	u.Types("ssh-keys")
+	u.Sees(0, "Keys used in model: default\naa:bb (alice@laptop)\n", "")
+	u.Types("list-ssh-keys", "--full")
+	u.Sees(0, "Keys used in model: default\n"+aliceKey+"\n", "")
 	for _, c := range []struct {
 		args []string
 		call string
@@ -40,15 +40,15 @@ func TestSSHKeyCommands(t *testing.T) {
 		{[]string{"import-ssh-key", "testdata/alice.pub"}, "AddSSHKeys " + aliceKey},
 		{[]string{"remove-ssh-key", "bob", "aa:bb"}, "RemoveSSHKeys [bob aa:bb]"},
 	} {
-		u.types(c.args...)
-		u.sees(0, "", "")
-		if !slices.Equal(u.fake.calls, []string{c.call}) {
-			t.Errorf("calls %q, want %q", u.fake.calls, c.call)
+		u.Types(c.args...)
+		u.Sees(0, "", "")
+		if !slices.Equal(u.Model.Calls, []string{c.call}) {
+			t.Errorf("calls %q, want %q", u.Model.Calls, c.call)
 		}
 	}
-	u.fake.errs = []error{nil, errors.New("key not found: aa:bb")}
-	u.types("remove-ssh-key", "bob", "aa:bb")
-	u.sees(1, "", "ERROR cannot remove key id \"aa:bb\": key not found: aa:bb\n")
+	u.Model.Returns.Errs = []error{nil, errors.New("key not found: aa:bb")}
+	u.Types("remove-ssh-key", "bob", "aa:bb")
+	u.Sees(1, "", "ERROR cannot remove key id \"aa:bb\": key not found: aa:bb\n")
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -64,9 +64,9 @@ func TestSSHKeyCommands(t *testing.T) {
 		"import-ssh-key main.go":  "cannot import keys of main.go: invalid ssh key: package main",
 		"import-ssh-key " + empty: "cannot import keys: " + empty + " has none",
 	} {
-		u.types(strings.Fields(line)...)
-		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
-			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		u.Types(strings.Fields(line)...)
+		if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.Code, u.Err.String(), says)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestSSHKeyCommands(t *testing.T) {
 func TestSSHToOtherClouds(t *testing.T) {
 	u := newUser(t)
 	const evil = "3;reboot" // is what a controller of someone else's may say
-	u.fake.statuses = []*entity.ModelStatus{{
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
 		Model: entity.ModelHeader{Cloud: "lxd"},
 		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "i-3", Addresses: []string{"10.0.0.3", "fd42::3"}},
 			{ID: "4", InstanceID: "i-4", Addresses: []string{"fd42::4"}}, {ID: "5", InstanceID: "i-5"},
@@ -85,21 +85,21 @@ func TestSSHToOtherClouds(t *testing.T) {
 		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"},
 			{Name: "web/1", Machine: evil}}}},
 	}}
-	u.fake.keys = []string{bobKey}
-	st := u.store()
+	u.Model.Returns.Keys = []string{bobKey}
+	st := u.Store()
 	dir := filepath.Join(st.Dir(), "ssh", "prod")
 	var got []string
-	u.session.Exec = func(r cli.Replacement) error {
+	u.Session.Exec = func(r cli.Replacement) error {
 		got = r.Argv
 		return nil
 	}
 	runs := func(line, want, known string) {
 		t.Helper()
 		got = nil
-		u.types(strings.Fields(line)...)
+		u.Types(strings.Fields(line)...)
 		text := strings.NewReplacer(dir, "DIR", filepath.Dir(dir), "KEYS").Replace(strings.Join(got, " "))
-		if u.code != 0 || text != want {
-			t.Errorf("juju %s: code %d, %s\n%s, want\n%s", line, u.code, u.err.String(), text, want)
+		if u.Code != 0 || text != want {
+			t.Errorf("juju %s: code %d, %s\n%s, want\n%s", line, u.Code, u.Err.String(), text, want)
 		}
 		for _, arg := range got {
 			if file, ok := strings.CutPrefix(arg, "UserKnownHostsFile="); ok && known != "" {
@@ -115,7 +115,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 			`" -o GlobalKnownHostsFile=/dev/null `
 	}
 	of3 := "10.0.0.3 " + bobKey + "\n"
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["prod"].Model, c.Controllers["prod"].Models = "admin/default", map[string]string{"admin/default": "d"}
 	})
 	runs("ssh 3", "ssh "+checked("3")+"-T ubuntu@10.0.0.3", of3)
@@ -142,7 +142,7 @@ func TestSSHToOtherClouds(t *testing.T) {
 	words := func(words string) string { return strings.Replace(asRoot, "WORDS", words, 1) }
 	runs("debug-hooks web/0 install x", "ssh "+checked("web-0")+"-tt ubuntu@10.0.0.3 "+
 		words("debug-hooks /var/lib/juju web/0 install x"), of3)
-	if _, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", nil); err != nil {
+	if _, err := ssh.WithKeys(t.Context(), u.Session, st, "lxd", nil); err != nil {
 		t.Fatal(err)
 	}
 	runs("ssh 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
@@ -153,10 +153,10 @@ func TestSSHToOtherClouds(t *testing.T) {
 			"' -T -W '[%h]:%p' ubuntu@10.0.0.3 "
 	}
 	runs("ssh --proxy 4", "ssh "+proxied("4")+"-T ubuntu@fd42::4", "fd42::4 "+bobKey+"\n"+of3)
-	u.fake.proxiesSSH = true
+	u.Model.Returns.ProxiesSSH = true
 	runs("scp 4:x y", "scp "+proxied("4")+"-- ubuntu@[fd42::4]:x y", "fd42::4 "+bobKey+"\n"+of3)
 	runs("ssh --proxy=false 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
-	u.fake.proxiesSSH = false
+	u.Model.Returns.ProxiesSSH = false
 	for line, says := range map[string]string{
 		"ssh 5":                       "machine 5 has no address\n",
 		"ssh 6":                       "machine 6 has no address\n",
@@ -165,9 +165,9 @@ func TestSSHToOtherClouds(t *testing.T) {
 		"debug-hooks web/1":           "the controller returned the invalid machine id \"3;reboot\" for web/1\n",
 		"debug-hooks web/0 $(reboot)": "unit \"web/0\" does not contain hook \"$(reboot)\"\n",
 	} {
-		u.types(strings.Fields(line)...)
-		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
-			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		u.Types(strings.Fields(line)...)
+		if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.Code, u.Err.String(), says)
 		}
 	}
 	bin := t.TempDir()
@@ -179,20 +179,20 @@ func TestSSHToOtherClouds(t *testing.T) {
 		}
 	}
 	ssh(`echo '[{"ID":"0123456789","Message":"install","Changes":[{"How":65,"Path":"new"}]}]'`)
-	u.types("charm-history", "web/0", "--format", "json")
-	u.sees(0, `[{"commit":"0123456789","time":"0001-01-01T00:00:00Z","message":"install","added":["new"]}]`+"\n", "")
+	u.Types("charm-history", "web/0", "--format", "json")
+	u.Sees(0, `[{"commit":"0123456789","time":"0001-01-01T00:00:00Z","message":"install","added":["new"]}]`+"\n", "")
 	asked, err := os.ReadFile(filepath.Join(bin, "asked"))
 	if err != nil || !strings.HasSuffix(string(asked), "-T ubuntu@10.0.0.3 "+words("charm-history /var/lib/juju web/0 20")+"\n") {
 		t.Errorf("ssh runs with %s (%v)", asked, err)
 	}
 	ssh("echo 'ERROR unit \"web/0\" has no charm directory yet' >&2; exit 1")
-	u.types("charm-history", "web/0")
-	u.sees(1, "", "ERROR cannot read the history on the unit's machine: unit \"web/0\" has no charm directory yet\n")
+	u.Types("charm-history", "web/0")
+	u.Sees(1, "", "ERROR cannot read the history on the unit's machine: unit \"web/0\" has no charm directory yet\n")
 	// What a controller says cannot add lines to the file.
-	u.fake.keys = []string{bobKey + "\n* " + aliceKey}
-	u.types("ssh", "3")
-	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR cannot use the host keys of machine 3: invalid ssh key: ") {
-		t.Errorf("code %d, %s", u.code, u.err.String())
+	u.Model.Returns.Keys = []string{bobKey + "\n* " + aliceKey}
+	u.Types("ssh", "3")
+	if u.Code == 0 || !strings.HasPrefix(u.Err.String(), "ERROR cannot use the host keys of machine 3: invalid ssh key: ") {
+		t.Errorf("code %d, %s", u.Code, u.Err.String())
 	}
 }
 
@@ -201,7 +201,7 @@ func TestKeysOfTheCreator(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	home := t.TempDir()
-	u.env["HOME"] = home
+	u.Env["HOME"] = home
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -210,10 +210,10 @@ func TestKeysOfTheCreator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	st := u.store()
+	st := u.Store()
 	comments := func(given string) string {
 		t.Helper()
-		config, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: given})
+		config, err := ssh.WithKeys(t.Context(), u.Session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: given})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,13 +253,13 @@ func TestKeysOfTheCreator(t *testing.T) {
 	if again, err := ssh.MakeKey(t.Context(), st); err != nil || again != public {
 		t.Errorf("after a crash the public key is %q (%v)", again, err)
 	}
-	if config, err := ssh.WithKeys(t.Context(), u.session, st, "local", nil); err != nil || len(config) != 0 {
+	if config, err := ssh.WithKeys(t.Context(), u.Session, st, "local", nil); err != nil || len(config) != 0 {
 		t.Errorf("on cloud local: %v, %v", config, err)
 	}
-	if _, err := ssh.WithKeys(t.Context(), u.session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
+	if _, err := ssh.WithKeys(t.Context(), u.Session, st, "lxd", map[string]string{modelconfig.AuthorizedKeys: "x"}); err == nil {
 		t.Error("what is no key is taken")
 	}
-	u.types("unregister", "prod", "-y")
+	u.Types("unregister", "prod", "-y")
 	if _, err := os.Stat(filepath.Join(st.Dir(), "ssh")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key is left: %v", err)
 	}

@@ -47,11 +47,11 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
 		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
 	} {
-		u.types(strings.Fields(line)...)
-		if u.code != 2 || !strings.HasPrefix(u.err.String(), want) || u.out.Len() > 0 {
-			t.Errorf("%s: exit code %d, said\n%swant\n%s", line, u.code, u.err.String(), want)
+		u.Types(strings.Fields(line)...)
+		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), want) || u.Out.Len() > 0 {
+			t.Errorf("%s: exit code %d, said\n%swant\n%s", line, u.Code, u.Err.String(), want)
 		}
-		u.asked()
+		u.Asked()
 	}
 }
 
@@ -65,8 +65,8 @@ func TestHintsOfWhatIsNotFound(t *testing.T) {
 		"remove-ssh-key nobody":    "To list the keys: juju ssh-keys",
 		"expose nothing":           "To see what is in the model: juju status",
 	} {
-		u.fake.err = entity.Errorf(entity.NotFound, "not found")
-		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR not found\n"+hint+"\n")
+		u.Model.Returns.Err = entity.Errorf(entity.NotFound, "not found")
+		u.Types(strings.Fields(line)...)
+		u.Sees(1, "", "ERROR not found\n"+hint+"\n")
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,51 +15,36 @@ import (
 	"juju/state/entity"
 )
 
-func (f *fakeController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
-	now := f.binaries
-	if len(f.next) > 0 {
-		f.binaries, f.next = f.next[0], f.next[1:]
-	}
-	return now, nil
-}
-
-func (f *fakeController) UpgradeModel(_ context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
-	f.calls = append(f.calls, fmt.Sprintf("UpgradeModel %s %q %v", uuid, to.Version, dryRun))
-	return f.binaries.Binaries, f.err
-}
-
-func (f *fakeModel) UploadBinaries(context.Context, io.Reader, entity.Binaries) error { return nil }
-
 func TestUpgradeModel(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.ctrl.add("admin", "default")
-	u.ctrl.binaries.Version = "0.2.0"
-	u.types("upgrade-juju", "--dry-run")
-	u.sees(0, "", "best version:\n    0.2.0\nupgrade to this version by running\n    juju upgrade-model\n")
-	u.types("upgrade-juju")
-	u.sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" are being upgraded. "+
+	u.Controller.Add("admin", "default")
+	u.Controller.Binaries.Version = "0.2.0"
+	u.Types("upgrade-juju", "--dry-run")
+	u.Sees(0, "", "best version:\n    0.2.0\nupgrade to this version by running\n    juju upgrade-model\n")
+	u.Types("upgrade-juju")
+	u.Sees(0, "", "started upgrade to 0.2.0\nThe agents of model \"default\" are being upgraded. "+
 		"To see their versions: juju status --format yaml\n")
-	u.ctrl.binaries.Commit = "0123456789ab-dirty"
-	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0")
-	u.sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" are being upgraded. "+
+	u.Controller.Binaries.Commit = "0123456789ab-dirty"
+	u.Types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0")
+	u.Sees(0, "", "started upgrade to 0.2.0 (0123456789ab-dirty)\nThe agents of model \"default\" are being upgraded. "+
 		"To see their versions: juju status --format yaml\n")
-	u.types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0", "-q")
-	u.sees(0, "", "")
-	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
-	u.types("upgrade-model")
-	u.sees(0, "", "no upgrades available\n")
-	u.ctrl.binaries.Version = "0.0.9"
-	u.types("upgrade-model")
-	u.sees(0, "", "no upgrades available\n"+
+	u.Types("upgrade-model", "-m", "prod:default", "--agent-version", "0.2.0", "-q")
+	u.Sees(0, "", "")
+	u.Controller.Err = entity.Errorf(entity.AlreadyExists, "no upgrades available")
+	u.Types("upgrade-model")
+	u.Sees(0, "", "no upgrades available\n")
+	u.Controller.Binaries.Version = "0.0.9"
+	u.Types("upgrade-model")
+	u.Sees(0, "", "no upgrades available\n"+
 		"The controller has 0.0.9, and this client is 0.1.0. To upgrade the controller first: juju upgrade-controller\n")
 	want := []string{`UpgradeModel default-uuid "" true`, `UpgradeModel default-uuid "" false`,
 		`UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "0.2.0" false`, `UpgradeModel default-uuid "" false`, `UpgradeModel default-uuid "" false`}
-	if !slices.Equal(u.ctrl.calls, want) {
-		t.Errorf("asked %q", u.ctrl.calls)
+	if !slices.Equal(u.Controller.Calls, want) {
+		t.Errorf("asked %q", u.Controller.Calls)
 	}
-	u.types("upgrade-model", "0.2.0")
-	u.sees(2, "", "ERROR unrecognized args: [\"0.2.0\"]\nFor usage: juju help upgrade-model\n")
+	u.Types("upgrade-model", "0.2.0")
+	u.Sees(2, "", "ERROR unrecognized args: [\"0.2.0\"]\nFor usage: juju help upgrade-model\n")
 }
 
 // The controller's own model belongs to the user who has bootstrapped. Any superuser upgrades it, and a
@@ -69,20 +52,20 @@ func TestUpgradeModel(t *testing.T) {
 func TestASuperuserWhoHasNotBootstrappedUpgradesTheController(t *testing.T) {
 	installBinaries(t)
 	u := newUser(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "bob" })
-	u.ctrl.binaries.Version = "0.1.0"
-	u.ctrl.add("bob", "default")
-	u.ctrl.add("alice", "controller")
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].User = "bob" })
+	u.Controller.Binaries.Version = "0.1.0"
+	u.Controller.Add("bob", "default")
+	u.Controller.Add("alice", "controller")
 	const would = "best version:\n    0.1.0\nupgrade to this version by running\n    juju upgrade-controller\n"
 	for _, command := range [][]string{{"upgrade-controller"}, {"upgrade-juju", "-m", "alice/controller"}} {
-		u.types(append(command, "--dry-run")...)
-		u.sees(0, "", would)
+		u.Types(append(command, "--dry-run")...)
+		u.Sees(0, "", would)
 	}
-	u.types("upgrade-juju", "--dry-run", "-m", "controller")
-	u.sees(1, "", "ERROR model \"prod:controller\" not found\nAvailable models: alice/controller, default\n")
+	u.Types("upgrade-juju", "--dry-run", "-m", "controller")
+	u.Sees(1, "", "ERROR model \"prod:controller\" not found\nAvailable models: alice/controller, default\n")
 	want := []string{`UpgradeModel controller-uuid "0.1.0" true`, `UpgradeModel controller-uuid "0.1.0" true`}
-	if !slices.Equal(u.ctrl.calls, want) {
-		t.Errorf("asked %q", u.ctrl.calls)
+	if !slices.Equal(u.Controller.Calls, want) {
+		t.Errorf("asked %q", u.Controller.Calls)
 	}
 }
 
@@ -94,18 +77,18 @@ func TestUpgradeControllerRefusals(t *testing.T) {
 		"upgrade-controller": {"upgrade-controller"}, "upgrade-model": {"upgrade-juju", "-m", "controller"},
 	} {
 		u := newUser(t)
-		u.ctrl.add("admin", "controller")
-		u.ctrl.binaries.Version = "0.2.0"
-		u.types(command...)
-		u.sees(1, "", "ERROR cannot upgrade controller \"prod\" to 0.1.0: its version is 0.2.0, and a downgrade is not supported\n"+
+		u.Controller.Add("admin", "controller")
+		u.Controller.Binaries.Version = "0.2.0"
+		u.Types(command...)
+		u.Sees(1, "", "ERROR cannot upgrade controller \"prod\" to 0.1.0: its version is 0.2.0, and a downgrade is not supported\n"+
 			"Install juju 0.2.0 on this client.\n")
-		u.types(append(command, "--agent-version", "0.3.0")...)
-		u.sees(1, "", "ERROR no matching agent versions available\n"+
+		u.Types(append(command, "--agent-version", "0.3.0")...)
+		u.Sees(1, "", "ERROR no matching agent versions available\n"+
 			"A controller is upgraded to the version of the client, which is juju 0.1.0.\n")
-		u.types(append(command, "--agent-version", "new")...)
-		u.sees(2, "", "ERROR invalid version \"new\"\nFor usage: juju help "+name+"\n")
-		if len(u.ctrl.calls) > 0 {
-			t.Errorf("asked %q", u.ctrl.calls)
+		u.Types(append(command, "--agent-version", "new")...)
+		u.Sees(2, "", "ERROR invalid version \"new\"\nFor usage: juju help "+name+"\n")
+		if len(u.Controller.Calls) > 0 {
+			t.Errorf("asked %q", u.Controller.Calls)
 		}
 	}
 }
@@ -131,7 +114,7 @@ func installBinaries(t *testing.T) entity.Binaries {
 func TestUpgradeOfSeveralControllers(t *testing.T) {
 	want := installBinaries(t)
 	u := newUser(t)
-	u.ctrl.add("admin", "controller")
+	u.Controller.Add("admin", "controller")
 	old := entity.Binaries{Version: "0.0.9"}
 	at := func(runs entity.Binaries, change func(*entity.ControllerUpgrade)) entity.ControllerBinaries {
 		upgrade := &entity.ControllerUpgrade{To: want}
@@ -164,15 +147,15 @@ func TestUpgradeOfSeveralControllers(t *testing.T) {
 			[]entity.ControllerBinaries{at(want, ended)}, 1, 0, []string{`Controller "prod" is upgraded to 0.1.0`}},
 		"all have them": {at(want, ended), nil, 0, 0, []string{"no upgrades available"}},
 	} {
-		u.ctrl.binaries, u.ctrl.next, u.ctrl.calls = test.first, test.next, nil
-		u.types("upgrade-controller")
+		u.Controller.Binaries, u.Controller.Next, u.Controller.Calls = test.first, test.next, nil
+		u.Types("upgrade-controller")
 		for _, says := range test.says {
-			if !strings.Contains(u.err.String(), says) {
-				t.Errorf("%s: it says %q, not %q", name, u.err.String(), says)
+			if !strings.Contains(u.Err.String(), says) {
+				t.Errorf("%s: it says %q, not %q", name, u.Err.String(), says)
 			}
 		}
-		if u.code != test.code || len(u.ctrl.calls) != test.calls {
-			t.Errorf("%s: exit code %d, asked %q", name, u.code, u.ctrl.calls)
+		if u.Code != test.code || len(u.Controller.Calls) != test.calls {
+			t.Errorf("%s: exit code %d, asked %q", name, u.Code, u.Controller.Calls)
 		}
 	}
 }

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"context"
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
@@ -18,77 +17,12 @@ import (
 
 // A fakeController also records calls about users.
 
-func (f *fakeController) asked(call string, args ...any) error {
-	f.calls = append(f.calls, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(args...), "\n")))
-	return f.err
-}
-
-func (f *fakeController) AddUser(_ context.Context, name, displayName string) ([]byte, error) {
-	return []byte("key"), f.asked("AddUser", name, displayName)
-}
-
-func (f *fakeController) ResetPassword(_ context.Context, name string) ([]byte, error) {
-	return []byte("key"), f.asked("ResetPassword", name)
-}
-
-func (f *fakeController) SetPassword(_ context.Context, name, password string) error {
-	return f.asked("SetPassword", name, password)
-}
-
-func (f *fakeController) EnableUser(_ context.Context, name string) error {
-	return f.asked("EnableUser", name)
-}
-
-func (f *fakeController) DisableUser(_ context.Context, name string) error {
-	return f.asked("DisableUser", name)
-}
-
-func (f *fakeController) RemoveUser(_ context.Context, name string) error {
-	return f.asked("RemoveUser", name)
-}
-
-var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func (f *fakeController) User(_ context.Context, name string) (entity.UserInfo, error) {
-	return entity.UserInfo{Username: name, Access: "login", DateCreated: someTime}, f.asked("User", name)
-}
-
-func (f *fakeController) Users(_ context.Context, disabled bool) ([]entity.UserInfo, error) {
-	last := someTime.Add(-3 * time.Hour)
-	all := []entity.UserInfo{
-		{Username: "admin", Access: "superuser", DateCreated: someTime.Add(-48 * time.Hour), LastConnection: &last},
-		{Username: "bob", DisplayName: "Bob Dobbs", Access: "login", DateCreated: someTime.Add(-time.Minute)},
-	}
-	if disabled {
-		all = append(all, entity.UserInfo{Username: "eve", DateCreated: someTime, Disabled: true})
-	}
-	return all, f.asked("Users", disabled)
-}
-
-func (f *fakeController) ModelUsers(_ context.Context, uuid string) ([]entity.ModelUser, error) {
-	last := someTime.Add(-20 * time.Second)
-	return []entity.ModelUser{{UserName: "admin", Access: "admin", LastConnection: &last},
-		{UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
-}
-
-func (f *fakeController) ModifyModelAccess(_ context.Context, action, user, level string, uuids ...string) ([]error,
-	error) {
-	errs := make([]error, len(uuids))
-	errs[len(errs)-1] = f.err
-	_ = f.asked(action, user, level, uuids)
-	return errs, nil
-}
-
-func (f *fakeController) ModifyControllerAccess(_ context.Context, action, user, level string) error {
-	return f.asked(action, user, level)
-}
-
 // atController returns a user whose controller has two models.
-func atController(t *testing.T) *user {
+func atController(t *testing.T) *clitest.User {
 	u := newUser(t)
-	u.ctrl.add("admin", "default")
-	u.ctrl.add("eve", "shared")
-	u.session.Now = func() time.Time { return someTime }
+	u.Controller.Add("admin", "default")
+	u.Controller.Add("eve", "shared")
+	u.Session.Now = func() time.Time { return clitest.SomeTime }
 	return u
 }
 
@@ -143,11 +77,11 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "whoami --format yaml", stdout: "controller: prod\nmodel: default\nuser: admin\n"},
 	} {
 		t.Run(test.line, func(t *testing.T) {
-			u := atController(t)
-			u.session.Stdin = strings.NewReader(test.stdin)
-			u.types(strings.Fields(test.line)...)
-			u.sees(0, test.stdout, test.stderr)
-			if got := strings.Join(u.ctrl.calls, "\n"); got != test.asked {
+			u := newUser(t).WithModels()
+			u.Session.Stdin = strings.NewReader(test.stdin)
+			u.Types(strings.Fields(test.line)...)
+			u.Sees(0, test.stdout, test.stderr)
+			if got := strings.Join(u.Controller.Calls, "\n"); got != test.asked {
 				t.Errorf("asked %q, want %q", got, test.asked)
 			}
 		})
@@ -185,14 +119,14 @@ func TestUserCommandRefusals(t *testing.T) {
 		"grant -c x bob read y:default": `--controller x does not match "y:default"`,
 	} {
 		t.Run(line, func(t *testing.T) {
-			u := atController(t)
-			u.types(strings.Fields(line)...)
-			first, hint, _ := strings.Cut(u.err.String(), "\n")
-			if u.code != 2 || first != "ERROR "+want || strings.Count(hint, "\n") != 1 {
-				t.Errorf("exit code %d, %q, want %q; it hints at %q", u.code, first, want, hint)
+			u := newUser(t).WithModels()
+			u.Types(strings.Fields(line)...)
+			first, hint, _ := strings.Cut(u.Err.String(), "\n")
+			if u.Code != 2 || first != "ERROR "+want || strings.Count(hint, "\n") != 1 {
+				t.Errorf("exit code %d, %q, want %q; it hints at %q", u.Code, first, want, hint)
 			}
-			if len(u.ctrl.calls) > 0 {
-				t.Errorf("asked %q", u.ctrl.calls)
+			if len(u.Controller.Calls) > 0 {
+				t.Errorf("asked %q", u.Controller.Calls)
 			}
 		})
 	}
@@ -201,21 +135,21 @@ func TestUserCommandRefusals(t *testing.T) {
 // A registration can be encoded and decoded.
 func TestRegistrationStrings(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
+	u := newUser(t).WithModels()
 	text, err := os.ReadFile("testdata/ca.pem")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ca := string(text)
-	u.note(func(c *store.Contents) {
+	u.Note(func(c *store.Contents) {
 		c.Controllers["prod"].CACert, c.Controllers["prod"].Addresses = ca, []string{"127.0.0.1:1", "[::1]:2"}
 	})
-	u.types("add-user", "bob", "Bob Dobbs")
-	lines := strings.Split(u.out.String(), "\n")
-	if u.code != 0 || len(lines) != 6 || lines[0] != `User "Bob Dobbs (bob)" added` ||
+	u.Types("add-user", "bob", "Bob Dobbs")
+	lines := strings.Split(u.Out.String(), "\n")
+	if u.Code != 0 || len(lines) != 6 || lines[0] != `User "Bob Dobbs (bob)" added` ||
 		lines[1] != "Please send this command to bob:" || lines[3] != "" ||
 		lines[4] != `"Bob Dobbs (bob)" has not been granted access to any models. You can use "juju grant" to grant access.` {
-		t.Fatalf("%d\n%s%s", u.code, u.out.String(), u.err.String())
+		t.Fatalf("%d\n%s%s", u.Code, u.Out.String(), u.Err.String())
 	}
 	token, ok := strings.CutPrefix(lines[2], "    juju register ")
 	var r struct {
@@ -233,8 +167,8 @@ func TestRegistrationStrings(t *testing.T) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.CA})) != ca {
 		t.Errorf("%q is read as %+v, %v", lines[2], r, err)
 	}
-	u.types("register", token) // by who knows the controller
-	u.sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
+	u.Types("register", token) // by who knows the controller
+	u.Sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
 		"To forget it first: juju unregister prod; or use another JUJU_DATA\n")
 }
 
@@ -244,81 +178,81 @@ func TestInvalidPasswords(t *testing.T) {
 		"":       "you must specify a non-empty password",
 		"a\nb\n": "passwords do not match",
 	} {
-		u := atController(t)
-		u.session.Stdin = strings.NewReader(stdin)
-		u.types("change-user-password", "-q")
-		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR "+want+"\n") || len(u.ctrl.calls) > 0 {
-			t.Errorf("%q: %d %q %q", stdin, u.code, u.err.String(), u.ctrl.calls)
+		u := newUser(t).WithModels()
+		u.Session.Stdin = strings.NewReader(stdin)
+		u.Types("change-user-password", "-q")
+		if u.Code != 1 || !strings.HasSuffix(u.Err.String(), "ERROR "+want+"\n") || len(u.Controller.Calls) > 0 {
+			t.Errorf("%q: %d %q %q", stdin, u.Code, u.Err.String(), u.Controller.Calls)
 		}
 	}
-	u := atController(t)
-	u.types("change-user-password", "--reset")
-	u.sees(1, "", "ERROR you cannot reset your own password\nTo change it: juju change-user-password\n")
+	u := newUser(t).WithModels()
+	u.Types("change-user-password", "--reset")
+	u.Sees(1, "", "ERROR you cannot reset your own password\nTo change it: juju change-user-password\n")
 }
 
 func TestRemoveUserAsks(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
+	u := newUser(t).WithModels()
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
-		u.session.Stdin = strings.NewReader(answer)
-		u.types("remove-user", "bob")
-		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR user deletion aborted\n") || len(u.ctrl.calls) > 0 {
-			t.Errorf("%q: %d %q", answer, u.code, u.err.String())
+		u.Session.Stdin = strings.NewReader(answer)
+		u.Types("remove-user", "bob")
+		if u.Code != 1 || !strings.HasSuffix(u.Err.String(), "ERROR user deletion aborted\n") || len(u.Controller.Calls) > 0 {
+			t.Errorf("%q: %d %q", answer, u.Code, u.Err.String())
 		}
 	}
-	u.session.Stdin = strings.NewReader("Y\n")
-	u.types("remove-user", "bob")
-	if u.code != 0 || len(u.ctrl.calls) != 1 {
-		t.Errorf("%d %q %q", u.code, u.err.String(), u.ctrl.calls)
+	u.Session.Stdin = strings.NewReader("Y\n")
+	u.Types("remove-user", "bob")
+	if u.Code != 0 || len(u.Controller.Calls) != 1 {
+		t.Errorf("%d %q %q", u.Code, u.Err.String(), u.Controller.Calls)
 	}
 }
 
 // Logging out forgets the user, but not a generated password that no one knows.
 func TestLogout(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
-	u.note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
-	u.types("logout")
-	if u.code != 1 || !strings.Contains(u.err.String(), "preventing account loss") ||
-		!strings.Contains(u.err.String(), "juju change-user-password") {
-		t.Errorf("%d %s", u.code, u.err.String())
+	u := newUser(t).WithModels()
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
+	u.Types("logout")
+	if u.Code != 1 || !strings.Contains(u.Err.String(), "preventing account loss") ||
+		!strings.Contains(u.Err.String(), "juju change-user-password") {
+		t.Errorf("%d %s", u.Code, u.Err.String())
 	}
-	u.session.Stdin = strings.NewReader("mine\nmine\n")
-	u.types("change-user-password", "-q")
-	u.types("logout")
-	u.sees(0, "", "Logged out. You are no longer logged into any controllers.\n")
-	contents, err := u.store().Read()
+	u.Session.Stdin = strings.NewReader("mine\nmine\n")
+	u.Types("change-user-password", "-q")
+	u.Types("logout")
+	u.Sees(0, "", "Logged out. You are no longer logged into any controllers.\n")
+	contents, err := u.Store().Read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := contents.Controllers["prod"]; c == nil || c.User != "" || c.Password != "" || c.Model != "" {
 		t.Errorf("what is remembered: %+v", c)
 	}
-	u.types("whoami")
-	u.sees(1, "", "ERROR you are logged out of controller \"prod\"\nTo log in: juju login -c prod -u USER\n")
-	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "admin" })
-	u.types("login", "-u", "bob")
-	u.sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a "+
+	u.Types("whoami")
+	u.Sees(1, "", "ERROR you are logged out of controller \"prod\"\nTo log in: juju login -c prod -u USER\n")
+	u.Note(func(c *store.Contents) { c.Controllers["prod"].User = "admin" })
+	u.Types("login", "-u", "bob")
+	u.Sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a "+
 		"different user.\n")
 }
 
 func TestUnregister(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
-	u.types("destroy-environment", "prod", "-y")
-	u.sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\n"+
+	u := newUser(t).WithModels()
+	u.Types("destroy-environment", "prod", "-y")
+	u.Sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\n"+
 		"Destroy it where it was bootstrapped; to forget it: juju unregister prod\n")
-	u.types("unregister", "prod")
-	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR unregistering controller: aborted\n") {
-		t.Errorf("%d %s", u.code, u.err.String())
+	u.Types("unregister", "prod")
+	if u.Code != 1 || !strings.HasSuffix(u.Err.String(), "ERROR unregistering controller: aborted\n") {
+		t.Errorf("%d %s", u.Code, u.Err.String())
 	}
-	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: "local"} })
-	u.types("unregister", "here", "-y")
-	u.sees(1, "", "ERROR controller \"here\" was bootstrapped by this client, and would be lost\n"+
+	u.Note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: "local"} })
+	u.Types("unregister", "here", "-y")
+	u.Sees(1, "", "ERROR controller \"here\" was bootstrapped by this client, and would be lost\n"+
 		"To destroy it and everything in it: juju destroy-environment here\n")
-	u.types("unregister", "prod", "-y")
-	u.sees(0, "", "")
-	if contents, err := u.store().Read(); err != nil || len(contents.Controllers) != 1 {
+	u.Types("unregister", "prod", "-y")
+	u.Sees(0, "", "")
+	if contents, err := u.Store().Read(); err != nil || len(contents.Controllers) != 1 {
 		t.Errorf("what is remembered: %+v, %v", contents, err)
 	}
 }
@@ -326,12 +260,12 @@ func TestUnregister(t *testing.T) {
 // With several models, some can fail.
 func TestGrantSeveralModels(t *testing.T) {
 	t.Parallel()
-	u := atController(t)
-	u.ctrl.err = entity.Errorf(entity.AlreadyExists, `user already has "read" access or greater`)
-	u.types("grant", "bob", "read", "default", "eve/shared")
-	u.sees(1, "", "ERROR some models were not granted: user already has \"read\" access or greater\n")
-	u.types("grant", "bob", "read", "default")
-	u.sees(1, "", "ERROR user already has \"read\" access or greater\n")
-	u.types("grant", "bob", "read", "nope")
-	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: default, eve/shared\n")
+	u := newUser(t).WithModels()
+	u.Controller.Err = entity.Errorf(entity.AlreadyExists, `user already has "read" access or greater`)
+	u.Types("grant", "bob", "read", "default", "eve/shared")
+	u.Sees(1, "", "ERROR some models were not granted: user already has \"read\" access or greater\n")
+	u.Types("grant", "bob", "read", "default")
+	u.Sees(1, "", "ERROR user already has \"read\" access or greater\n")
+	u.Types("grant", "bob", "read", "nope")
+	u.Sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: default, eve/shared\n")
 }

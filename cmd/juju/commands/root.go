@@ -26,7 +26,6 @@ import (
 	"juju/cmd/juju/users"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
-	"juju/state/entity/flagerror"
 )
 
 // groups are the groups of commands in the help.
@@ -46,47 +45,30 @@ var groups = []*cobra.Group{
 
 // New returns the root command with all subcommands.
 func New(s *cli.Session) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "juju",
-		Short: "Deploy, relate and scale services",
-		Long: `Juju runs services. You declare which services to run, how many units each has and how
+	root := cli.NewRoot(s)
+	root.Short = "Deploy, relate and scale services"
+	root.Long = `Juju runs services. You declare which services to run, how many units each has and how
 they relate to each other. Charms, which know how to operate each service, do the rest.
 
 A controller keeps your services running as declared. It manages models, each with its own
-services, relations and machines.`,
-		Example: `  juju bootstrap
+services, relations and machines.`
+	root.Example = `  juju bootstrap
   juju deploy ./charms/store
   juju deploy ./charms/web
   juju add-relation web store
-  juju status`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return unknownCommand(cmd, args)
-		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			cli.FormatOfFile(cmd)
-			return cli.WithHelp(cmd, s.Begin())
-		},
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+  juju status`
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args)
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.WithHelp(cmd, unknownFlag(cmd, cli.Usage(flagerror.Plain(err))))
+		return cli.WithHelp(cmd, unknownFlag(cmd, cli.FlagError(err)))
 	})
-	f := root.PersistentFlags()
-	f.BoolVarP(&s.Quiet, "quiet", "q", false, "print only results and errors")
-	f.BoolVarP(&s.Verbose, "verbose", "v", false, "print more")
-	f.BoolP("help", "h", false, "show the help of the command")
 	root.Flags().Bool("version", false, "print the version of this program")
 	root.Version = Version
 	root.SetVersionTemplate("{{.Version}}\n")
-	f.BoolVar(&s.Debug, "debug", false, "log to standard error in detail")
-	f.BoolVar(&s.ShowLog, "show-log", false, "log to standard error in less detail than --debug")
-	f.StringVar(&s.Logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
 	root.AddGroup(groups...)
 	for _, group := range []struct {
 		id       string
@@ -187,6 +169,7 @@ var lists = map[string]string{
 
 // hintUsage makes the usage errors of a command point to its help, or to the command that its first words mean.
 func hintUsage(cmd *cobra.Command) {
+	cli.HintHelp(cmd)
 	run, check := cmd.RunE, cmd.Args
 	if run == nil {
 		return
@@ -202,7 +185,7 @@ func hintUsage(cmd *cobra.Command) {
 		return err
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := cli.WithHelp(cmd, run(cmd, args))
+		err := run(cmd, args)
 		if list := lists[cmd.Name()]; list != "" && entity.IsNotFound(err) && entity.Hint(err) == cli.SeeModel {
 			return entity.WithHint(err, "%s", list)
 		}

@@ -2,19 +2,14 @@ package commands
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/connect"
-	"juju/state/entity"
 )
 
 // NewSession returns this process's session, which can connect to controllers.
@@ -50,8 +45,7 @@ func NewSession() *cli.Session {
 
 // Run runs a command line, reports its error, and returns the exit code.
 func Run(ctx context.Context, s *cli.Session, args []string) int {
-	loggo.ResetLogging()
-	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.LogWriter(), formatEntry(s)))
+	s.BeginLog()
 	root := New(s)
 	var removed []string
 	if s.Embedded {
@@ -78,39 +72,5 @@ func Run(ctx context.Context, s *cli.Session, args []string) int {
 	} else {
 		err = execute(ctx, s, root, args)
 	}
-	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-		err = s.Interrupted()
-	}
-	if s.Lost != nil {
-		err = s.Lost(err)
-	}
-	return report(s, err)
-}
-
-// report prints an error and its hint, and returns the exit code.
-func report(s *cli.Session, err error) int {
-	if err == nil {
-		return 0
-	}
-	var code cli.ExitError
-	if errors.As(err, &code) {
-		return int(code)
-	}
-	fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("ERROR", display.Red), display.Message(err.Error(), "  "))
-	if hint := entity.Hint(err); hint != "" {
-		fmt.Fprintln(s.Stderr, display.Text(hint))
-	}
-	if cli.IsUsage(err) || cli.IsTrouble(err) {
-		return 2
-	}
-	return 1
-}
-
-// formatEntry formats log entries of this program, for --debug.
-func formatEntry(s *cli.Session) func(loggo.Entry) string {
-	return func(e loggo.Entry) string {
-		level := e.Level.String()
-		return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), s.PaintErr(level, display.LevelColor(level)),
-			display.Line(e.Module), display.Message(e.Message, display.Continued))
-	}
+	return s.Report(ctx, err)
 }
