@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/doc/verify"
 )
 
@@ -27,7 +28,7 @@ func TestNotARegularFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	web := charmDir(t, "name: web\nsummary: s\ndescription: d\n")
+	web := clitest.CharmDir(t, "name: web\nsummary: s\ndescription: d\n")
 	for path, what := range map[string]string{pipe: "a named pipe", socket: "a socket", "/dev/zero": "a device"} {
 		for _, test := range []struct {
 			doing string

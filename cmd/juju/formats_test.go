@@ -58,7 +58,7 @@ func TestFormats(t *testing.T) {
 		"verify-backup": true}
 	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
-	newCheckedController(u)
+	clitest.NewCheckedController(u)
 	for _, cmd := range commands.New(u.Session).Commands() {
 		if cmd.Flags().Lookup("format") == nil || untried[cmd.Name()] {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"juju/cmd/juju/clitest"
 	"juju/doc/fenced"
 )
 
@@ -83,10 +84,10 @@ func runOnTerminal(ts *testscript.TestScript, commands string) (string, error) {
 	}
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "NO_COLOR=1")
 	written, err := onTerminal(cmd, "")
-	s := &screen{width: 1000, height: castHeight} // the page has long lines whole
+	s := clitest.NewScreen(1000, castHeight) // the page has long lines whole
 	fmt.Fprint(s, written)
-	if len(s.unknown) > 0 {
-		err = errors.Join(err, fmt.Errorf("unknown sequences %q", s.unknown))
+	if len(s.Unknown) > 0 {
+		err = errors.Join(err, fmt.Errorf("unknown sequences %q", s.Unknown))
 	}
 	return s.String(), err
 }

@@ -14,7 +14,6 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/store"
-	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -223,78 +222,6 @@ func TestOutputFileChoosesFormat(t *testing.T) {
 			t.Errorf("-o %s writes a file", format)
 		}
 	}
-}
-
-func TestSwitchBack(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.Types("switch", "-")
-	u.Sees(1, "", "ERROR nothing was selected before\nTo select a model: juju switch MODEL\n")
-	u.Types("switch", "controller")
-	u.Types("switch", "controller") // no change
-	u.Types("switch", "-")
-	u.Sees(0, "", "prod:admin/controller -> prod:admin/default\n")
-	u.Types("switch", "-")
-	u.Sees(0, "", "prod:admin/default -> prod:admin/controller\n")
-}
-
-func TestSettingsFromStandardInput(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	for line, want := range map[string]string{
-		"config web --file -": `SetServiceConfig web map[] "web: {title: x}\n"`,
-		"set web --config -":  `SetServiceConfig web map[] "web: {title: x}\n"`,
-	} {
-		u.Session.Stdin = strings.NewReader("web: {title: x}\n")
-		u.Types(strings.Fields(line)...)
-		u.Asked(want)
-		u.Sees(0, "", "")
-	}
-	u.Session.Stdin = strings.NewReader("\xff")
-	u.Types("config", "web", "--file", "-")
-	u.Sees(1, "", "ERROR the settings on standard input are not UTF-8\n")
-}
-
-func TestShowApplication(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	status := []*entity.ModelStatus{{Services: []entity.ServiceStatus{
-		{Name: "web", CharmURL: "local:jammy/web-1", Series: "jammy", Exposed: true},
-		{Name: "log", CharmURL: "local:jammy/log-1", Series: "jammy", Subordinate: true}}}}
-	u.Model.Returns.Statuses = status
-	cons, err := constraints.Parse("mem=2G")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Model.Returns.Constraints = cons
-	u.Model.Returns.Config.Bindings = map[string]string{"": "alpha", "site": "db"}
-	u.Types("show-application", "web", "log")
-	u.Sees(0, `log:
-    charm: local:jammy/log-1
-    base: ubuntu@22.04
-    principal: false
-    exposed: false
-    remote: false
-    life: alive
-    endpoint-bindings:
-        "": alpha
-        site: db
-web:
-    charm: local:jammy/web-1
-    base: ubuntu@22.04
-    constraints: mem=2048M
-    principal: true
-    exposed: true
-    remote: false
-    life: alive
-    endpoint-bindings:
-        "": alpha
-        site: db
-`, "")
-	u.Asked("Status web,log", "ServiceConstraints web", "ServiceConfig web", "ServiceConfig log")
-	u.Model.Returns.Statuses = status
-	u.Types("show-application", "other")
-	u.Sees(1, "", "ERROR service \"other\" not found\nTo list services: juju status\n")
 }
 
 // Flags of Juju's that are other ways to say what the commands take.

@@ -142,10 +142,12 @@ func (h hostileController) Tokens(context.Context, string) ([]entity.AccessToken
 }
 
 func (h hostileController) ServerVersion() string { return hostile }
-func (h hostileController) Release() string       { return hostile }
+
+func (h hostileController) Release() string { return hostile }
 
 func (h hostileController) ControllerAccess() string { return hostile }
-func (h hostileController) Addresses() []string      { return []string{hostile} }
+
+func (h hostileController) Addresses() []string { return []string{hostile} }
 
 func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
 	return planted[[]entity.Finding](), h.Err
@@ -447,48 +449,4 @@ func unescaped(printed string) string {
 		}
 	}
 	return ""
-}
-
-// The value of one option is printed with its line breaks, but otherwise escaped; JSON and
-// YAML decode to the same value.
-func TestGetEscapesValues(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.Model.Returns.Config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
-	u.Types("get", "web", "motd")
-	u.Sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
-}
-
-// A log entry of several lines can't pass for several entries.
-func TestDebugLogContinuationLines(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.Model.Returns.Logs = []debuglog.Message{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
-		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
-	u.Types("debug-log", "--utc")
-	u.Sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n"+
-		"    | \tthree\\x1b[A\n", "")
-}
-
-// debug-log notes the entities in its flags that are not in the model, by any of their names,
-// and shows the rest.
-func TestDebugLogNotesAbsentEntities(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.Model.Returns.Statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
-		Services: []entity.ServiceStatus{{Name: "web",
-			Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},
-		Machines: []entity.MachineStatus{{ID: "1", Containers: []entity.MachineStatus{{ID: "1/lxd/0"}}}}}}
-	for _, there := range []string{"web/0", "unit-web-0", "web*", "unit-w*", "log/3", "1", "machine-1", "machine-1-lxd-0",
-		"1/lxd*", "*"} {
-		u.Types("debug-log", "-i", there)
-		u.Sees(0, "", "")
-	}
-	for _, absent := range []string{"nope/0", "web", "unit-nope-0", "nope*", "2", "machine-2", "web/1"} {
-		u.Types("debug-log", "-x", absent)
-		u.Sees(0, "", "Model \"default\" has no unit or machine \""+absent+"\". To see what is in the model: juju "+
-			"status\n")
-	}
-	u.Types("debug-log", "-q", "-i", "nope/0")
-	u.Sees(0, "", "")
 }

@@ -67,20 +67,3 @@ func TestEveryCommandTakesTheLeader(t *testing.T) {
 		}
 	}
 }
-
-// A pattern that matches nothing is an error, after what the others match.
-func TestStatusOfNothing(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	m := waittest.Model("web/0=active")
-	m.Unmatched = []string{"x", "y/0"}
-	u.Model.Returns.Statuses = []*entity.ModelStatus{m}
-	u.Types("status", "web", "x", "y/0")
-	if says := "ERROR nothing in model \"default\" matches x, y/0\nTo see what is in the model: juju status\n"; u.Code != 1 ||
-		!strings.Contains(u.Out.String(), "web/0") || u.Err.String() != says {
-		t.Errorf("exit code %d, said %q, printed\n%s", u.Code, u.Err.String(), u.Out.String())
-	}
-	u.Model.Returns.Statuses = []*entity.ModelStatus{{Model: m.Model, Unmatched: []string{"x"}}}
-	u.Types("status", "x", "--format", "json")
-	u.Sees(1, "", "ERROR nothing in model \"default\" matches x\nTo see what is in the model: juju status\n")
-}

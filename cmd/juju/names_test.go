@@ -11,7 +11,7 @@ import (
 // The hint of an invalid name says what a valid name is, and no error mentions Go packages.
 func TestInvalidNames(t *testing.T) {
 	t.Parallel()
-	charms := func(meta string) string { return charmDir(t, meta) }
+	charms := func(meta string) string { return clitest.CharmDir(t, meta) }
 	for _, test := range []struct {
 		want string // the error
 		help string // what the next line begins with

@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"juju/cmd/juju/ssh"
-	"juju/doc/verify"
-
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
 	"juju/cmd/juju/commands"
+	"juju/cmd/juju/ssh"
+	"juju/doc/verify"
 )
 
 // The shell of debug-hooks, in a process of its own whose terminal the test plays.

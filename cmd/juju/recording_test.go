@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"juju/cmd/juju/clitest"
 )
 
 // The size of the terminal of recordings: wide enough for the messages of the demo's units.
@@ -136,11 +138,11 @@ var loginText = regexp.MustCompile(`jujulogin_[-_0-9A-Za-z]+`)
 
 // form returns the words that stay on the terminal at the end, without what varies.
 func (c *cast) form() []string {
-	s := &screen{width: castWidth, height: castHeight}
+	s := clitest.NewScreen(castWidth, castHeight)
 	for _, e := range c.events {
 		fmt.Fprint(s, e.text)
 	}
-	return append(invariable(s.String()), s.unknown...)
+	return append(invariable(s.String()), s.Unknown...)
 }
 
 // invariable returns the words of a text without what varies.

@@ -45,6 +45,7 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 			"For usage: juju help status\n",
 		"deploy ./web --channel edge":   "ERROR juju deploy has no flag --channel: there is no charm store\nFor usage: juju help deploy\n",
 		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
+		"add-cloud x --controller prod": "ERROR juju add-cloud has no flag --controller: a controller has one cloud",
 		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
 	} {
 		u.Types(strings.Fields(line)...)

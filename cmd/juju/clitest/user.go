@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,6 +37,10 @@ func NewUser(t *testing.T, commands func(*cli.Session) []*cobra.Command) *User {
 	return NewUserOf(t, func(ctx context.Context, s *cli.Session, args []string) int {
 		s.BeginLog()
 		root := cli.NewRoot(s)
+		root.RunE = func(_ *cobra.Command, args []string) error {
+			t.Fatalf("this user has no command %q", args)
+			return nil
+		}
 		root.SetArgs(args)
 		root.SetIn(s.Stdin)
 		root.SetOut(s.Stdout)
@@ -169,19 +171,4 @@ func Doubled(text string) string {
 		}
 	}
 	return ""
-}
-
-// Write writes a file and makes its directories. A file in a directory "hooks" is executable.
-func Write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mode := os.FileMode(0o644)
-	if filepath.Base(filepath.Dir(path)) == "hooks" {
-		mode = 0o755
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
 }

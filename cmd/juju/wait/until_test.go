@@ -2,11 +2,9 @@ package wait
 
 import (
 	"fmt"
-
-	"juju/cmd/juju/wait/waittest"
-
 	"testing"
 
+	"juju/cmd/juju/wait/waittest"
 	"juju/state/entity"
 )
 

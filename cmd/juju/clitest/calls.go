@@ -1,0 +1,51 @@
+package clitest
+
+import (
+	"strings"
+	"testing"
+)
+
+// A Call is a command line, the calls to the model that it makes, and what it says on standard error.
+type Call struct {
+	Line   string
+	Asked  []string
+	Stderr string
+}
+
+// CheckCalls has a user of each line type it: it succeeds, and makes the calls.
+func CheckCalls(t *testing.T, newUser func(*testing.T) *User, calls []Call) {
+	t.Helper()
+	for _, call := range calls {
+		t.Run(call.Line, func(t *testing.T) {
+			u := newUser(t)
+			u.Types(strings.Fields(call.Line)...)
+			u.Asked(call.Asked...)
+			if u.Code != 0 || u.Err.String() != call.Stderr {
+				t.Errorf("exit code %d, said %q, want %q", u.Code, u.Err.String(), call.Stderr)
+			}
+		})
+	}
+}
+
+// CheckUsageErrors has a user type each line, by which there is the error: it is refused before any call of the API, with
+// exit code 2 and a hint at the command's help.
+func CheckUsageErrors(t *testing.T, newUser func(*testing.T) *User, lines map[string]string) {
+	t.Helper()
+	for line, want := range lines {
+		t.Run(line, func(t *testing.T) {
+			u := newUser(t)
+			u.Types(strings.Fields(line)...)
+			u.Asked()
+			first, hint, _ := strings.Cut(u.Err.String(), "\n")
+			if u.Code != 2 || first != "ERROR "+want {
+				t.Errorf("exit code %d, %q, want %q", u.Code, first, want)
+			}
+			if strings.Count(hint, "\n") != 1 {
+				t.Errorf("it hints at %q", hint)
+			}
+			if u.Out.Len() > 0 {
+				t.Errorf("it printed %q", u.Out.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package wait_test
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/charms"
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
+	"juju/cmd/juju/machines"
+	"juju/cmd/juju/services"
+	"juju/cmd/juju/wait"
+)
+
+// newUser returns a user of the commands of this package, and of some others.
+func newUser(t *testing.T) *clitest.User {
+	t.Helper()
+	return clitest.NewUser(t, func(s *cli.Session) []*cobra.Command {
+		return []*cobra.Command{
+			wait.WaitForCommand(s),
+			// Of other packages.
+			services.DeployCommand(s), services.DestroyRelationCommand(s), services.AddUnitCommand(s),
+			services.DestroyServiceCommand(s), services.DestroyUnitCommand(s), machines.DestroyMachineCommand(s),
+			machines.AddMachineCommand(s), charms.UpgradeCharmCommand(s),
+		}
+	})
+}
+
+// The API calls of each command line, under the names of Juju 1 and of today.
+func TestCommandCalls(t *testing.T) {
+	t.Parallel()
+	clitest.CheckCalls(t, newUser, []clitest.Call{
+		{Line: "wait-for", Asked: []string{"Status"}},
+		{Line: "wait-for service web --gone", Asked: []string{"Status"}},
+	})
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	clitest.CheckUsageErrors(t, newUser, map[string]string{
+		"wait-for --gone":                    `--gone needs at least one name`,
+		"wait-for web --gone --status error": `--gone and --status are mutually exclusive`,
+		"wait-for --timeout 0s":              `--timeout must be positive`,
+	})
+}
