@@ -118,6 +118,42 @@ func TestAMissingEntryIsNoticed(t *testing.T) {
 	}
 }
 
+// An entry has at most MaxEntry bytes: a larger one is neither written nor read, whatever its header says that it has.
+func TestEntriesAreBounded(t *testing.T) {
+	w, err := backup.NewWriter(io.Discard, manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := make([]byte, backup.MaxEntry+1)
+	if err := w.Add("big", large); err == nil || err.Error() != "cannot back up big: it has more than 67108864 bytes" {
+		t.Errorf("writing: %v", err)
+	}
+	if err := w.Add("fits", large[1:]); err != nil {
+		t.Errorf("writing: %v", err)
+	}
+	for size, want := range map[int64]string{backup.MaxEntry + 1: "big is no entry of a backup", backup.MaxEntry: "big: unexpected EOF"} {
+		var b bytes.Buffer
+		r, w := tar.NewReader(bytes.NewReader(made(t))), tar.NewWriter(&b)
+		h, err := r.Next() // the manifest
+		if err == nil {
+			err = w.WriteHeader(h)
+		}
+		if err == nil {
+			_, err = io.Copy(w, r)
+		}
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: "big", Size: size, Typeflag: tar.TypeReg, Mode: 0o600})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Its content is missing: nobody reads so much of it.
+		if _, _, err := contents(&b); err == nil || err.Error() != "the backup is damaged: "+want {
+			t.Errorf("reading %d bytes: %v, want %s", size, err, want)
+		}
+	}
+}
+
 func TestOtherFilesAndFormats(t *testing.T) {
 	for _, text := range []string{"", "hello", strings.Repeat("\x00", 1024)} {
 		if _, _, err := contents(strings.NewReader(text)); entity.KindOf(err) != entity.Invalid {
