@@ -195,6 +195,31 @@ func (l *changingLXD) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(body))}, err
 }
 
+// A directory in the root of a container stays there: it is attached to no other container, nor taken from one.
+func TestADirectoryOfAnotherContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lxd := &changingLXD{now: api.Instance{Name: "i"}}
+		lxd.now.Config = map[string]string{controllerKey: "c", modelKey: "m"}
+		c := &Cloud{config: Config{Controller: "c"}, client: &client{http: &http.Client{Transport: lxd}, base: "http://lxd"}}
+		e, err := c.Open(t.Context(), provider.Config{Controller: "c", Model: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := provider.AttachmentParams{Instance: "i", Filesystem: "other/data-0", Mount: "/srv/data"}
+		if _, err := e.AttachFilesystem(t.Context(), elsewhere); !errors.Is(err, entity.Invalid) ||
+			err.Error() != "filesystem other/data-0 is on another machine" {
+			t.Errorf("attaching: %v", err)
+		}
+		if attached, err := e.IsFilesystemAttached(t.Context(), elsewhere); attached || err != nil {
+			t.Errorf("attached: %v, %v", attached, err)
+		}
+		began := time.Now()
+		if err := e.DetachFilesystem(t.Context(), elsewhere); err != nil || time.Since(began) != time.Second {
+			t.Errorf("detaching: %v, and more is sent than the request for the container", err)
+		}
+	})
+}
+
 // Filesystems can be attached to and detached from one container concurrently.
 func TestConcurrentFilesystemsOfOneContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
