@@ -2,7 +2,9 @@ package apiserver
 
 import (
 	"errors"
+	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -179,4 +181,21 @@ func TestFirstPasswordEventConcernsAllAgents(t *testing.T) {
 	if !here.since.Before(m.listed) {
 		t.Error("a login that began before the event would not be checked")
 	}
+}
+
+// The watch's recent events are kept for agents whose login was in progress, and older ones are forgotten.
+func TestRecentPasswordChangesAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e endings
+		now := time.Now()
+		old, recent, other := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1"), entity.UnitTag("mysql/2")
+		m := &modelTies{changed: map[entity.Tag]time.Time{old: now.Add(-changedKept - 1), recent: now.Add(-changedKept)}}
+		if ties := e.concerned(m, []string{other.String(), "nonsense"}); len(ties) > 0 {
+			t.Errorf("it concerns %v", ties)
+		}
+		want := map[entity.Tag]time.Time{recent: now.Add(-changedKept), other: now}
+		if !maps.Equal(m.changed, want) {
+			t.Errorf("kept are %v, want %v", m.changed, want)
+		}
+	})
 }
