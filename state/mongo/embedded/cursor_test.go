@@ -13,6 +13,7 @@ import (
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // inBubble runs a test and its server in a synctest bubble.
@@ -92,6 +93,32 @@ func TestCursorsAreBounded(t *testing.T) {
 	}
 	if code := c.code(more(first)); code != 43 {
 		t.Errorf("getMore on the oldest cursor: code %d, want 43", code)
+	}
+}
+
+// A negative limit asks for one batch: whoever sends it expects no cursor, and closes none.
+func TestANegativeLimitLeavesNoCursor(t *testing.T) {
+	c := connect(t, open(t, embedded.Options{}))
+	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(100)}})
+	reply := c.must(d{{Key: "find", Value: "c"}, {Key: "limit", Value: -5}, {Key: "batchSize", Value: 2}})
+	batch, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if id := number(reply, "cursor", "id"); err != nil || len(batch) != 2 || id != 0 {
+		t.Errorf("find: %d documents, cursor %d, %v", len(batch), id, err)
+	}
+	legacy := func(what string, msg []byte, want int) {
+		c.send(msg)
+		_, answer, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := answer.(*wire.Reply); len(r.Documents) != want || r.Cursor != 0 {
+			t.Errorf("%s: %d documents, cursor %d", what, len(r.Documents), r.Cursor)
+		}
+	}
+	legacy("OP_QUERY", wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Limit: -5, Query: bsontest.RawDocument(d{})}), 5)
+	legacy("OP_GET_MORE", wiretest.AppendGetMore(nil, 2, wire.GetMore{Collection: "db.c", Limit: -3, Cursor: open5(c)}), 3)
+	if n := openCursors(c); n != 0 {
+		t.Errorf("%d cursors are open", n)
 	}
 }
 
