@@ -24,7 +24,8 @@ import (
 var update = flag.Bool("update", false, "write what the tools print into testdata")
 
 // TestTools runs the scripts of testdata: what charms type, and what they get. It uses the real
-// program and a real shell. A script consists of four kinds of lines:
+// program and a real shell. What the tools alone decide, such as which arguments they take, is in the
+// scripts of package hooktools. A script consists of four kinds of lines:
 //
 //	# a comment
 //	hook KIND [RELATION [UNIT]]  begins a hook, in a new world; KIND can be "action"
