@@ -1,4 +1,4 @@
-package machines_test
+package wait_test
 
 import (
 	"testing"

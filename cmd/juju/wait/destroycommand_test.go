@@ -1,4 +1,4 @@
-package services_test
+package wait_test
 
 import (
 	"strings"
