@@ -12,7 +12,7 @@ type Call struct {
 	Stderr string
 }
 
-// CheckCalls has a user of each line type it: it succeeds, and makes the calls.
+// CheckCalls has a user of each line type it: it succeeds, and makes the calls, also with -m.
 func CheckCalls(t *testing.T, newUser func(*testing.T) *User, calls []Call) {
 	t.Helper()
 	for _, call := range calls {
@@ -22,6 +22,13 @@ func CheckCalls(t *testing.T, newUser func(*testing.T) *User, calls []Call) {
 			u.Asked(call.Asked...)
 			if u.Code != 0 || u.Err.String() != call.Stderr {
 				t.Errorf("exit code %d, said %q, want %q", u.Code, u.Err.String(), call.Stderr)
+			}
+			name, rest, _ := strings.Cut(call.Line, " ")
+			u = newUser(t)
+			u.Types(append([]string{name, "-m", "admin/default"}, strings.Fields(rest)...)...)
+			u.Asked(call.Asked...)
+			if u.Code != 0 || u.Session.Model == "" {
+				t.Errorf("with -m: exit code %d, said %q", u.Code, u.Err.String())
 			}
 		})
 	}

@@ -69,9 +69,10 @@ func TestRegisterAndLogIn(t *testing.T) {
 	if said := bob.Err.String(); bob.Code != 1 || !strings.Contains(said, `already been registered on this client as "prod"`) {
 		t.Errorf("exit code %d, %s", bob.Code, said)
 	}
-	eve := newcomer(t)
-	types(eve, "register "+token, "x", "x", "")
-	if said := eve.Err.String(); eve.Code != 1 || !strings.Contains(said, "The string may have been used or replaced. "+
+	eve := newUser(t) // who has another controller of this name
+	eve.Note(func(c *store.Contents) { c.Controllers["prod"].CACert = "other" })
+	types(eve, "register "+token, "x", "x", "second")
+	if said := eve.Err.String(); eve.Code != 1 || !strings.Contains(said, "Enter a name for this controller: \n") || !strings.Contains(said, "The string may have been used or replaced. "+
 		"To get a new one, a superuser runs: juju change-user-password bob --reset\n") {
 		t.Errorf("exit code %d, %s", eve.Code, said)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,12 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "list-users default", asked: "ModelUsers default-uuid",
 			stdout: "Name    Display name  Access  Last connection\n" +
 				"admin*                admin   20 seconds ago\nbob                   read    never connected\n"},
+		{line: "users default --format json --exact-time", asked: "ModelUsers default-uuid",
+			stdout: `{"admin":{"access":"admin","last-connection":"2026-03-01T11:59:40Z"},"bob":{"access":"read","last-connection":"never connected"}}` + "\n"},
+		{line: "users --exact-time", asked: "Users false", stdout: "Controller: prod\n\n" +
+			"Name    Display name  Access     Date created                   Last connection\n" +
+			"admin*                superuser  2026-02-27 12:00:00 +0000 UTC  2026-03-01 09:00:00 +0000 UTC\n" +
+			"bob     Bob Dobbs     login      2026-03-01 11:59:00 +0000 UTC  never connected\n"},
 		{line: "whoami", stdout: "Controller:  prod\nModel:       default\nUser:        admin\n"},
 		{line: "whoami --format yaml", stdout: "controller: prod\nmodel: default\nuser: admin\n"},
 	} {
@@ -83,6 +90,12 @@ func TestUserCommandCalls(t *testing.T) {
 			u.Sees(0, test.stdout, test.stderr)
 			if got := strings.Join(u.Controller.Calls, "\n"); got != test.asked {
 				t.Errorf("asked %q, want %q", got, test.asked)
+			}
+			if name := strings.Fields(test.line)[0]; name != "remove-offer" { // which has -m
+				u.Types(name, "-c", "nowhere", "bob")
+				if u.Session.Controller != "nowhere" {
+					t.Errorf("with -c it says %q", u.Err.String())
+				}
 			}
 		})
 	}
@@ -167,6 +180,14 @@ func TestRegistrationStrings(t *testing.T) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.CA})) != ca {
 		t.Errorf("%q is read as %+v, %v", lines[2], r, err)
 	}
+	file := filepath.Join(t.TempDir(), "string")
+	u.Types("add-user", "bob", "-o", file)
+	u.Sees(0, "", "")
+	if written, err := os.ReadFile(file); err != nil || !strings.Contains(string(written), "juju register "+token) {
+		t.Errorf("written is %q, %v", written, err)
+	}
+	u.Types("change-user-password", "bob", "--reset")
+	u.Sees(0, "Ask the user to run:\n     juju register "+token+"\n", "Password for \"bob\" has been reset.\n")
 	u.Types("register", token) // by who knows the controller
 	u.Sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
 		"To forget it first: juju unregister prod; or use another JUJU_DATA\n")

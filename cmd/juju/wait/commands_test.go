@@ -33,14 +33,20 @@ func TestCommandCalls(t *testing.T) {
 	clitest.CheckCalls(t, newUser, []clitest.Call{
 		{Line: "wait-for", Asked: []string{"Status"}},
 		{Line: "wait-for service web --gone", Asked: []string{"Status"}},
+		{Line: "destroy-unit web/0 --force --timeout 0s", Asked: []string{"DestroyUnits with force after 0s [web/0]"}},
 	})
 }
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	clitest.CheckUsageErrors(t, newUser, map[string]string{
-		"wait-for --gone":                    `--gone needs at least one name`,
-		"wait-for web --gone --status error": `--gone and --status are mutually exclusive`,
-		"wait-for --timeout 0s":              `--timeout must be positive`,
+		"wait-for --gone":                          `--gone needs at least one name`,
+		"wait-for web --gone --status error":       `--gone and --status are mutually exclusive`,
+		"wait-for --timeout 0s":                    `--timeout must be positive`,
+		"wait-for a b --query true":                `--query is about one service, unit or machine, or about the model`,
+		"wait-for a --query true --gone":           `--query says all: --gone and --status can't be given with it`,
+		"destroy-unit web/0 --force --timeout -1s": `--timeout must not be negative, got -1s`,
+		"destroy-unit web/0 --timeout 1s":          `--timeout is only used with --force`,
+		"destroy-unit web/0 --no-wait":             `--no-wait without --force not valid`,
 	})
 }
