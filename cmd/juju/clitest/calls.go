@@ -1,6 +1,7 @@
 package clitest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,8 @@ type Call struct {
 	Stderr string
 }
 
-// CheckCalls has a user of each line type it: it succeeds, and makes the calls, also with -m.
+// CheckCalls has a user of each line type it: it succeeds, and makes the calls, also with -m. What changes the model can be
+// planned.
 func CheckCalls(t *testing.T, newUser func(*testing.T) *User, calls []Call) {
 	t.Helper()
 	for _, call := range calls {
@@ -30,9 +32,27 @@ func CheckCalls(t *testing.T, newUser func(*testing.T) *User, calls []Call) {
 			if u.Code != 0 || u.Session.Model == "" {
 				t.Errorf("with -m: exit code %d, said %q", u.Code, u.Err.String())
 			}
+			if !slices.ContainsFunc(call.Asked, changes) || strings.Contains(call.Line, "--if-unchanged") {
+				return
+			}
+			u = newUser(t)
+			u.Types(append([]string{name, "--dry-run"}, strings.Fields(rest)...)...)
+			if u.Code != 0 || u.Model.Closed == 0 {
+				t.Errorf("with --dry-run: exit code %d, said %q", u.Code, u.Err.String())
+			}
 		})
 	}
 }
+
+// changes reports whether a call changes the model, and can be planned.
+func changes(call string) bool {
+	name, _, _ := strings.Cut(call, " ")
+	return !slices.Contains(reads, name)
+}
+
+// reads are the calls that only read, and those of upgrade-machine, which are not planned.
+var reads = strings.Fields("Status Spaces ShowSpace Storage ShowStorage StoragePools Blocks ServiceActions Operations Operation Task " +
+	"FindTasks Payloads DebugLog PrepareUpgrade CompleteUpgrade")
 
 // CheckUsageErrors has a user type each line, by which there is the error: it is refused before any call of the API, with
 // exit code 2 and a hint at the command's help.

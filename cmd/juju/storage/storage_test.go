@@ -13,6 +13,12 @@ func TestStorageIsShown(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.CheckShown("nothing.txt")
+	for _, line := range []string{"storage", "storage-pools", "show-storage data/0"} {
+		u.Types(append(strings.Fields(line), "-m", "admin/default")...)
+		if u.Code != 0 || u.Session.Model == "" {
+			t.Errorf("%s -m: exit code %d, said %q", line, u.Code, u.Err.String())
+		}
+	}
 	u.Model.Returns.Storage = []entity.StorageStatus{
 		{ID: "data/0", Pool: "lxd", Size: 2048, Unit: "web/0", Machine: "3", Location: "/srv/data", Persistent: true,
 			Status: entity.Status{Status: "attached"}, ImportID: "default:vol"},
