@@ -13,29 +13,11 @@ import (
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.Model.Returns.Plan = entity.Plan{Token: "beef", Warnings: []string{"look out"},
-		Changes: []entity.PlannedChange{{Action: entity.PlanAdd, Kind: "unit", Name: "web/1", Detail: "on machine 3"}},
-		Hooks:   []entity.PlannedHook{{Unit: "web/1", Hook: "install"}, {Unit: "web/0", Hook: "ring-relation-joined", About: "web/1"}},
-		Waits:   []string{"unit web/2 runs no hooks: its agent is lost"}, Unsettled: []string{"web/0"}}
+	u.Model.Returns.Plan = entity.Plan{Token: "beef"}
 	u.Types("add-unit", "web", "-n", "250", "--force", "--dry-run")
-	u.Sees(0, "ACTION  KIND  NAME   DETAIL\nadd     unit  web/1  on machine 3\n\n"+
-		"UNIT   HOOK                  ABOUT\nweb/1  install\nweb/0  ring-relation-joined  web/1\n",
-		"WARNING look out\nunit web/2 runs no hooks: its agent is lost\n"+
-			"These units are still busy with earlier changes, whose hooks are listed too: web/0\n"+
-			"Nothing was changed. To do this only if the model is still the same: --if-unchanged beef\n")
 	if got := fmt.Sprint(u.Model.Calls); got != "[AddUnits web 100 [] AddUnits web 100 [] AddUnits web 50 []]" {
 		t.Errorf("it asked for %s", got)
 	}
-	u.Model.Returns.Plan = entity.Plan{Token: "beef", Refused: []string{"no such unit"}, Hints: []string{"Look.", "And think."}}
-	u.Types("destroy-unit", "web/7", "--dry-run")
-	u.Sees(1, "", "ERROR it would be refused: no such unit\nLook.\nAnd think.\n")
-	u.Model.Returns.Plan.Hints = nil
-	u.Model.Returns.Plan.Refused = append(u.Model.Returns.Plan.Refused, "nor this one")
-	u.Types("destroy-unit", "web/7", "web/8", "--dry-run")
-	u.Sees(1, "", "ERROR 2 of the changes would be refused:\n  no such unit\n  nor this one\n")
-	u.Model.Returns.Plan = entity.Plan{Token: "beef"}
-	u.Types("expose", "web", "--dry-run")
-	u.Sees(0, "Nothing would be changed.\n", "To do this only if the model is still the same: --if-unchanged beef\n")
 
 	// Offers and the end of a model are planned in the model.
 	u.Controller.Add("admin", "default")

@@ -1,43 +1,16 @@
 package controllers_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/state/entity"
 )
-
-// newPair returns a certificate and its key in PEM.
-func newPair(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: text}))
-}
 
 // An owner is a user who defines clouds.
 type owner struct {
@@ -47,7 +20,7 @@ type owner struct {
 
 func newOwner(t *testing.T) *owner {
 	o := &owner{User: newUser(t)}
-	o.cert, o.key = newPair(t)
+	o.cert, o.key = clitest.NewPair(t)
 	o.Env["HOME"] = t.TempDir()
 	return o
 }
@@ -239,7 +212,7 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 		filepath.Join(o.Env["HOME"], "of.yaml")+`: credential "a": cloud "lxd" takes no credential of auth-type "certificate"`)
 	o.fails("update-credential rack dev -f "+ops, ops+` has no credential "dev"`)
 	o.fails("remove-credential rack dev", `credential "dev" of cloud "rack" not found`)
-	other, _ := newPair(t)
+	other, _ := clitest.NewPair(t)
 	bad := o.credential("bad", other, o.key) // another certificate's key
 	o.fails("add-credential rack -f "+bad, "cannot use "+bad+`: credential "bad": invalid client certificate or key: `)
 	for text, want := range map[string]string{
@@ -285,7 +258,7 @@ func TestControllersGetCredentials(t *testing.T) {
 	o.does("add-credential rack -f " + o.credential("ops", o.cert, o.key))
 	o.does("update-credential rack ops -c prod")
 	before := o.kept("credentials.yaml")
-	cert, key := newPair(t)
+	cert, key := clitest.NewPair(t)
 	file := o.credential("ops", cert, key)
 	o.does("update-credential rack ops -c prod --force -f " + file)
 	if o.kept("credentials.yaml") != before {
