@@ -208,9 +208,9 @@ func TestOutputOfJujud(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"controller-uuid":"u","api-addresses":["a:1"],"models":{"m":"v"}}`: "",
 		`{"controller-uuid":"u","api-addresses":["a:1"],"models":{}}`:        `cannot use jujud's description of the new controller: it has no model "m"`,
-		`{"controller-uuid":"u"}`:                                        "cannot use jujud's description of the new controller: it has no UUID or no addresses",
-		`{"api-addresses":["a:1"]}`:                                          "cannot use jujud's description of the new controller: it has no UUID or no addresses",
-		`so`:                                                             "cannot read jujud's description of the new controller: ",
+		`{"controller-uuid":"u"}`:   "cannot use jujud's description of the new controller: it has no UUID or no addresses",
+		`{"api-addresses":["a:1"]}`: "cannot use jujud's description of the new controller: it has no UUID or no addresses",
+		`so`:                        "cannot read jujud's description of the new controller: ",
 	} {
 		_, err := readBootstrapped([]byte(text), "m")
 		says(t, text, err, want)
