@@ -8,24 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
 
 // A fakeController also records calls about users.
-
-// atController returns a user whose controller has two models.
-func atController(t *testing.T) *clitest.User {
-	u := newUser(t)
-	u.Controller.Add("admin", "default")
-	u.Controller.Add("eve", "shared")
-	u.Session.Now = func() time.Time { return clitest.SomeTime }
-	return u
-}
 
 // bobsShell is the note when bob gets write access.
 var bobsShell = clouds.Of("local").GrantNote("bob")
