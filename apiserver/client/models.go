@@ -150,6 +150,9 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 		if err != nil {
 			return nil, err
 		}
+		if r.Result == nil {
+			return nil, entity.Errorf(entity.Unavailable, "the controller gave no summary of a model")
+		}
 		r.Result.ModelSummary.Status = r.Result.Status.Read()
 		r.Result.ModelSummary.CloudName = strings.TrimPrefix(r.Result.CloudTag, params.CloudTag(""))
 		all = append(all, r.Result.ModelSummary)
