@@ -2,6 +2,8 @@ package clitest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"juju/state/entity"
 )
@@ -15,7 +17,14 @@ func anOffer() entity.Offer {
 }
 
 func (f *FakeController) FindOffers(_ context.Context, filter entity.OfferFilter) ([]entity.Offer, error) {
-	return []entity.Offer{anOffer()}, f.asked("FindOffers", filter.Owner, filter.Model, filter.Interface)
+	all := []entity.Offer{anOffer()}
+	if filter.Name == "unused" {
+		all[0].Name, all[0].Connections = "unused", nil
+	} else if filter.Name == "none" {
+		all = nil
+	}
+	return all, f.asked("FindOffers", strings.Fields(fmt.Sprint(filter.Owner, " ", filter.Model, " ", filter.Name, " ", filter.Service, " ",
+		filter.Endpoint, " ", filter.Interface, " ", filter.ConnectedUser, " ", filter.AllowedUser)))
 }
 
 func (f *FakeController) Offer(_ context.Context, url string) (entity.Offer, error) {

@@ -11,16 +11,22 @@ func TestOffersAreShown(t *testing.T) {
 	t.Parallel()
 	u := newUser(t).WithModels()
 	u.CheckShown("offers.txt")
-	want := []string{"FindOffers admin default ", "FindOffers admin default ", "FindOffers admin default ", "FindOffers admin default ",
-		"Offer admin/default.store", "Offer admin/default.store", "Offer bob/shop.mysql",
-		"FindOffers", "FindOffers bob shop kv", "FindOffers bob shop", "FindOffers bob shop",
-		"RemoveOffers [admin/default.store admin/shop.mysql]"}
-	for i := range want {
-		want[i] = strings.TrimSpace(want[i])
-	}
+	want := []string{"FindOffers [admin default]", "FindOffers [admin default store]", "FindOffers [admin default]",
+		"FindOffers [admin default]", "FindOffers [admin default unused]", "FindOffers [admin default unused]", "FindOffers [admin default none]",
+		"FindOffers [admin default web kv bob eve]", "Offer admin/default.store", "Offer admin/default.store", "Offer bob/shop.mysql",
+		"FindOffers []", "FindOffers [bob shop mysql kv]", "FindOffers [bob shop]", "FindOffers [bob shop]", "FindOffers [db-offer db]",
+		"FindOffers [none]", "RemoveOffers [admin/default.store admin/shop.mysql]", "RemoveOffers with force after 1m0s [admin/default.store]"}
 	if got := u.Controller.Calls; !slices.Equal(got, want) {
 		t.Errorf("the controller is asked\n%q\nwant\n%q", got, want)
 	}
+	for line, flag := range map[string]string{"offers": "-m", "show-offer store": "-m", "find-offers": "-c"} {
+		u.Types(append(strings.Fields(line), flag, "nowhere:x")...)
+		if u.Code != 1 || !strings.Contains(u.Err.String(), "nowhere") {
+			t.Errorf("%s %s: exit code %d, %s", line, flag, u.Code, u.Err.String())
+		}
+	}
+	u.Types("offers", "none", "-m", "missing")
+	u.Sees(1, "", "ERROR model \"prod:missing\" not found\nAvailable models: default, eve/shared\n")
 }
 
 // In a bulk call some can fail.
