@@ -29,7 +29,7 @@ func newUser(t *testing.T) *clitest.User {
 			services.AddRelationCommand(s), services.AddUnitCommand(s), services.DestroyUnitCommand(s),
 			services.GetCommand(s), services.ConfigCommand(s), services.TrustCommand(s),
 			services.ConstraintsCommand(s), services.SetConstraintsCommand(s), services.ExposeCommand(s),
-			services.UnexposeCommand(s), machines.AddMachineCommand(s), machines.DestroyMachineCommand(s),
+			services.UnexposeCommand(s), services.ShowUnitCommand(s), machines.AddMachineCommand(s), machines.DestroyMachineCommand(s),
 			charms.ResourcesCommand(s), status.StatusCommand(s), storage.StorageCommand(s), users.GrantCommand(s),
 			users.RevokeCommand(s), offers.OfferCommand(s), offers.ConsumeCommand(s),
 			offers.RemoveOfferCommand(s), offers.OffersCommand(s),
