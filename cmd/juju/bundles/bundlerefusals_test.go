@@ -232,7 +232,7 @@ func TestBundleUnitsAreAddedTogether(t *testing.T) {
 	u.Model.Returns.Statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "7", Series: "jammy"}}}}
 	u.Types("deploy", file, "--map-machines", "3=7", "-q")
 	if got, want := strings.Join(u.Model.Calls[4:], ", "),
-		"AddUnits web 2 [], Status web, AddUnits web 1 [7], AddUnits web 1 [], Status web"; got != want || u.Code != 0 {
+		"AddUnits web 2 [new new], Status web, AddUnits web 1 [7], AddUnits web 1 [new], Status web"; got != want || u.Code != 0 {
 		t.Errorf("exit code %d, asked %s, want %s", u.Code, got, want)
 	}
 }
