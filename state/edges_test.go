@@ -4,14 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	mgo "gopkg.in/mgo.v2"
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
-	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -136,25 +132,6 @@ func TestEmptyStringIsAValue(t *testing.T) {
 		`option "port" expected int, got ""`)
 }
 
-func TestOverlappingPortsConflict(t *testing.T) {
-	w := newWorld(t)
-	s := w.deploy("mysql", statetest.MySQL, 1)
-	_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
-	w.ok(err)
-	a, b := w.started("mysql/0"), w.started("mysql/1")
-	open := func(u *state.Unit, from, to int, protocol string) error {
-		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: from, To: to,
-			Protocol: protocol}}})
-	}
-	w.ok(open(a, 80, 90, "tcp"))
-	w.refused(open(b, 90, 99, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 90-99/tcp ("mysql/1") conflict`)
-	w.refused(open(a, 85, 85, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 85/tcp ("mysql/0") conflict`)
-	w.ok(open(b, 90, 99, "udp"))
-	_, err = s.AddUnits(w.ctx, 1, nil) // on another machine
-	w.ok(err)
-	w.ok(open(w.started("mysql/2"), 80, 90, "tcp"))
-}
-
 // Opening a port that is already open succeeds and writes nothing.
 func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	w := newWorld(t)
@@ -170,25 +147,6 @@ func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	if before["txns"] != after["txns"] {
 		t.Error("opening an open port ran a transaction")
 	}
-}
-
-func TestInvalidPortsAreRefused(t *testing.T) {
-	w := newWorld(t)
-	w.deploy("mysql", statetest.MySQL, 1)
-	u := w.started("mysql/0")
-	for _, c := range []struct {
-		r    entity.PortRange
-		want string
-	}{
-		{entity.PortRange{From: 0, To: 80, Protocol: "tcp"}, "port range bounds must be between 1 and 65535, got 0-80"},
-		{entity.PortRange{From: 80, To: 65536, Protocol: "udp"},
-			"port range bounds must be between 1 and 65535, got 80-65536"},
-		{entity.PortRange{From: 90, To: 80, Protocol: "tcp"}, "invalid port range 90-80"},
-		{entity.PortRange{From: 80, To: 80, Protocol: "sctp"}, `invalid protocol "sctp", expected "tcp", "udp", or "icmp"`},
-	} {
-		w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{c.r}}), entity.Invalid, c.want)
-	}
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}}}))
 }
 
 func TestExposeAndPorts(t *testing.T) {
@@ -236,46 +194,4 @@ func TestSubordinatesHaveNoConstraints(t *testing.T) {
 	if hint := entity.Hint(err); hint == "" {
 		t.Error("the error has no hint")
 	}
-}
-
-// The number of open ranges of a unit, and of a machine, is limited. Adjacent
-// ranges are not merged.
-func TestOpenPortsAreLimited(t *testing.T) {
-	w := newWorld(t)
-	w.deploy("mysql", statetest.MySQL, 1)
-	u := w.started("mysql/0")
-	ports := func(from, n int) (all []entity.PortRange) {
-		for i := range n {
-			all = append(all, entity.PortRange{From: from + i, To: from + i, Protocol: "tcp"})
-		}
-		return all
-	}
-	limit := limits.UnitPorts.Max
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, limit)}))
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid,
-		"open port ranges of a unit: 1001 ranges, the limit is 1000")
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501,
-		Protocol: "tcp"}}}), entity.InUse, "conflict")
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 2), ClosePorts: ports(1, 2)}))
-	open, err := u.OpenedPorts(w.ctx)
-	w.ok(err)
-	if got := open["mysql/0"]; len(got) != limit || got[0].From != 3 || got[limit-1].To != 5001 {
-		t.Errorf("%d ranges are open: %v", len(got), got)
-	}
-	w.ok(w.st.Write(t.Context(), "ports", func(c *mgo.Collection) error {
-		var others []bson.M
-		for i := range limits.MachinePorts.Max - limit {
-			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
-		}
-		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}},
-			{"$inc", bson.D{{"version", 1}}}})
-	}))
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, 1), ClosePorts: ports(5000, 1)}))
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{ClosePorts: ports(5001, 1)}))
-	w.ok(w.st.Write(t.Context(), "ports", func(c *mgo.Collection) error {
-		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports",
-			bson.M{"unit": "other/0", "from": 9000, "to": 9000, "protocol": "tcp"}}}}})
-	}))
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5001, 1)}), entity.Invalid,
-		"10001 ranges, the limit is 10000")
 }

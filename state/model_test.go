@@ -123,39 +123,6 @@ func TestUnchangedSettingsWakeNoWatcher(t *testing.T) {
 	}
 }
 
-func TestMachinePorts(t *testing.T) {
-	w := newWorld(t)
-	s := w.deploy("mysql", statetest.MySQL, 1)
-	_, err := s.AddUnits(w.ctx, 1, statetest.To("0"))
-	w.ok(err)
-	a, b := w.started("mysql/0"), w.started("mysql/1")
-	tcp := func(from, to int) entity.PortRange { return entity.PortRange{From: from, To: to, Protocol: "tcp"} }
-	open := func(u *state.Unit, r ...entity.PortRange) error {
-		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: r})
-	}
-	w.ok(open(a, tcp(80, 80), tcp(8000, 8010)))
-	w.ok(open(a, tcp(80, 80)))
-	w.refused(open(b, tcp(443, 443), tcp(8010, 8020)), entity.InUse, "8000-8010/tcp")
-	w.refused(open(a, tcp(8005, 8005)), entity.InUse, "conflict")
-	w.ok(open(b, entity.PortRange{From: 80, To: 80, Protocol: "udp"}))
-	w.ok(a.CommitHook(w.ctx, entity.HookChanges{ClosePorts: []entity.PortRange{tcp(80, 80)}}))
-	w.ok(open(b, tcp(80, 80)))
-	ports, err := a.OpenedPorts(w.ctx)
-	w.ok(err)
-	want := map[string][]entity.EndpointPorts{
-		"mysql/0": {{PortRange: tcp(8000, 8010)}},
-		"mysql/1": {{PortRange: tcp(80, 80)}, {PortRange: entity.PortRange{From: 80, To: 80, Protocol: "udp"}}},
-	}
-	if !reflect.DeepEqual(ports, want) {
-		t.Errorf("open are %v, want %v", ports, want)
-	}
-	w.ok(b.Destroy(w.ctx, entity.Destruction{}))
-	w.end("mysql/1")
-	if ports, err = a.OpenedPorts(w.ctx); err != nil || len(ports) != 1 {
-		t.Errorf("the ports of a unit that is gone: %v (%v)", ports, err)
-	}
-}
-
 func TestHookCommitsAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)

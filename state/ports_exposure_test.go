@@ -176,35 +176,6 @@ func TestExposedEndpoints(t *testing.T) {
 	check("the space is gone, and no one else can reach server", "10.0.0.0/8: [80/tcp 3306/tcp]")
 	then(service().Expose(w.ctx, entity.ExposedEndpoints{"server": {Spaces: []string{entity.AlphaSpace}}}))
 	check("alpha has what is in no other space", "10.0.0.0/8: [80/tcp 3306/tcp]; 172.16.0.0/16: [80/tcp]; 172.17.0.0/16: [80/tcp]")
-	w.refused(service().Unexpose(w.ctx, "server", "other"), entity.Invalid, `cannot unexpose mysql: endpoint "other" is not exposed`)
-	for _, bad := range []struct {
-		endpoint string
-		to       entity.ExposedTo
-		kind     entity.Kind
-		want     string
-	}{
-		{"other", entity.ExposedTo{}, entity.NotFound, `endpoint "other" not found`},
-		{"server", entity.ExposedTo{Spaces: []string{"dmz"}}, entity.NotFound, `space "dmz" not found`},
-		{"server", entity.ExposedTo{CIDRs: []string{"10.0.0.1/8"}}, entity.Invalid,
-			`invalid CIDR "10.0.0.1/8": it is an address in the network 10.0.0.0/8`},
-		{"server", entity.ExposedTo{CIDRs: []string{"10.0.0.1"}}, entity.Invalid, `invalid CIDR "10.0.0.1"`},
-		{"server", entity.ExposedTo{CIDRs: slices.Repeat([]string{"10.0.0.0/8"}, 101)}, "", ""}, // the same network
-	} {
-		if bad.want == "" {
-			w.ok(service().Expose(w.ctx, entity.ExposedEndpoints{bad.endpoint: bad.to}))
-			continue
-		}
-		w.refused(service().Expose(w.ctx, entity.ExposedEndpoints{bad.endpoint: bad.to}), bad.kind, "cannot expose mysql: "+bad.want)
-	}
-	var many []string
-	for n := range 100 {
-		many = append(many, fmt.Sprintf("10.0.%d.0/24", n))
-	}
-	w.refused(service().Expose(w.ctx, entity.ExposedEndpoints{"server": {CIDRs: many}}), entity.Invalid, "101 entries, the limit is 100")
-	want := entity.ExposedEndpoints{"admin": {CIDRs: []string{"10.0.0.0/8"}}, "server": {CIDRs: []string{"10.0.0.0/8"}}}
-	if diff := cmp.Diff(want, service().ExposedEndpoints()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 	unexpose()
 	check("nothing is exposed again", "")
 }
@@ -227,28 +198,6 @@ func TestUpgradesKeepWhatIsExposed(t *testing.T) {
 	w.ok(s.Unexpose(w.ctx, "admin"))
 	if !mustService(w, "mysql").ExposedEndpoints().IsEverywhere() {
 		t.Error("the endpoint that is gone could not be unexposed")
-	}
-}
-
-// What the agent of a host reports lets in a few hosts, and nothing wider.
-func TestAddressesThatOthersLetIn(t *testing.T) {
-	w := newWorld(t)
-	host, err := w.st.AddMachine(w.ctx, manualMachine())
-	w.ok(err)
-	said := []string{"host.example.com", "127.0.0.1", "::1", "0.0.0.0", "::", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1%eth0",
-		"fe80::1", "255.255.255.255", "fd00::1%eth0", "::ffff:10.0.0.8", "fd00::1"}
-	want := []string{"10.0.0.7", "10.0.0.8", "fd00::1"}
-	for n := range 50 {
-		said = append(said, fmt.Sprintf("192.0.2.%d", n))
-		if len(want) < 16 {
-			want = append(want, said[len(said)-1])
-		}
-	}
-	w.ok(host.SetAddresses(w.ctx, said))
-	x, err := w.st.Provisioning().Exposure(w.ctx)
-	w.ok(err)
-	if diff := cmp.Diff(want, x.Hosts); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -88,10 +89,10 @@ func Refused(t testing.TB, err error, kind entity.Kind, text string) {
 	}
 }
 
-// Same checks what a function returned.
+// Same checks what a function returned. Nil and empty are the same, as they are in the store.
 func Same(t testing.TB, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -174,8 +175,7 @@ type Counts struct {
 	Of  map[string]int
 }
 
-// PutCharm adds a charm with this metadata and more files (name and text, alternating), and returns its metadata's name
-// as its URL.
+// PutCharm adds a charm with a URL, this metadata and more files (name and text, alternating).
 func (m *Model) PutCharm(url, metadata string, files ...string) {
 	m.t.Helper()
 	all := map[string]string{"metadata.yaml": metadata}
