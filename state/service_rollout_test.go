@@ -249,35 +249,6 @@ func TestARolloutStopsAndIsResumed(t *testing.T) {
 	r.refused(r.web.ResumeRollout(r.ctx, 0, 0), entity.Invalid, "it is not being upgraded in batches")
 }
 
-// A unit that is lost after it was healthy holds up the batches after its own, and the one that has gone missing while it
-// should upgrade says so.
-func TestALostUnitStopsARollout(t *testing.T) {
-	r := rollWorld(t, 3)
-	r.rolls(1, "")
-	r.lost = "web/2" // it is not its turn yet
-	r.tells("web/0")
-	r.upgrades("web/0")
-	r.tells("web/1")
-	r.upgrades("web/1")
-	r.lost = "web/0"
-	r.tells("")
-	r.later(time.Minute)
-	r.tells("")
-	r.stops("unit web/0 is lost: its agent is not connected")
-	r.ok(r.web.ResumeRollout(r.ctx, 0, 0))
-	r.tells("")
-	r.lost = ""
-	r.tells("web/2")
-	r.lost = "web/2"
-	r.later(time.Minute)
-	r.tells("web/2")
-	r.stops("unit web/2 is lost: its agent is not connected")
-	r.destroyUnit("web/2")
-	r.ok(r.web.ResumeRollout(r.ctx, 0, 0))
-	r.tells("")
-	r.ended()
-}
-
 // A unit that waits for its turn has an explanation: which unit it waits for, or that a user must decide.
 func TestExplainSaysWhyAUnitIsHeld(t *testing.T) {
 	r := rollWorld(t, 3)
@@ -308,18 +279,6 @@ func TestExplainSaysWhyAUnitIsHeld(t *testing.T) {
 	r.tells("web/1 web/2")
 	if e, err := r.st.Explain(r.ctx, entity.UnitTag("web/1")); err != nil || len(e.Reasons) > 0 {
 		t.Errorf("%+v, %v", e.Reasons, err)
-	}
-}
-
-// Two users who change different things at the same time both get what they asked for.
-func TestThePaceIsChangedByTwoUsers(t *testing.T) {
-	r := rollWorld(t, 2)
-	r.rolls(1, "")
-	r.tells("web/0")
-	r.st.Before(func() { r.ok(mustService(r.world, "web").ResumeRollout(r.ctx, 2, 0)) })
-	r.ok(r.web.ResumeRollout(r.ctx, 0, time.Hour))
-	if now := r.service().Rollout; now.Batch != 2 || now.Timeout != time.Hour {
-		t.Errorf("the rollout is %+v", now)
 	}
 }
 
