@@ -135,6 +135,14 @@ func (m *Model) RaceOps(between func(), build func(*modeltxn.Ops) error) error {
 	return m.Race(between, func() error { return m.Change(m.Ctx, build) })
 }
 
+// Between is Race without a check whether the transaction is refused.
+func (m *Model) Between(between func(), call func() error) error {
+	m.hooks.before = between
+	err := call()
+	m.hooks.before = nil
+	return err
+}
+
 // Ignores is Race for a change in between of which the transaction must assert nothing: it is not to be disturbed.
 func (m *Model) Ignores(between func(), call func() error) {
 	m.t.Helper()

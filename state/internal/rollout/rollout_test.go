@@ -224,10 +224,15 @@ func TestEarlierBatches(t *testing.T) {
 	r.upgraded("web/0")
 	r.does("the next", "web/5, 1m0s")
 	r.upgraded("web/5")
-	for i := range 4 {
+	for i := range 3 {
 		r.says(fmt.Sprint("web/", i), entity.StatusError, "x", entity.StatusIdle)
 	}
+	r.later(time.Minute)
+	r.does("three are not healthy", "stopped: not healthy within 1m0s: unit web/0 is in error: x; unit web/1 is in error: x; "+
+		"unit web/2 is in error: x")
+	r.says("web/3", entity.StatusError, "x", entity.StatusIdle)
 	r.lost = "web/4"
+	r.OK(rollout.Resume(r.Ctx, r.DB, "web", 0, 0))
 	r.later(time.Minute)
 	r.does("the time is over", "stopped: not healthy within 1m0s: unit web/0 is in error: x; unit web/1 is in error: x; "+
 		"unit web/2 is in error: x; and 2 more")
@@ -416,6 +421,7 @@ func TestResume(t *testing.T) {
 	r.later(time.Minute)
 	r.OK(resume(0, 0))
 	is(2, time.Minute)
+	r.later(time.Minute)
 	r.OK(resume(0, time.Hour))
 	is(2, time.Hour)
 	r.Refused(resume(101, 0), entity.Invalid, "a batch has 1 to 100 units, not 101")
