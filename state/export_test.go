@@ -2,8 +2,6 @@ package state
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 
 	mgo "gopkg.in/mgo.v2"
@@ -11,7 +9,6 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
-	"juju/state/internal/modelcheck"
 	"juju/state/internal/modeldb"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -64,15 +61,6 @@ func (st *State) Die(ctx context.Context) error {
 func (st *State) Write(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
 	return st.db.With(ctx, collection, f)
 }
-
-// Checked returns the collections that the rules of the check cover, and why
-// the others are not covered.
-func Checked() (ruled []string, unruledBecause map[string]string) {
-	return slices.Collect(maps.Keys(modelcheck.Fields)), modelcheck.Unruled
-}
-
-// CleanupKinds are the kinds of cleanup that the check knows.
-var CleanupKinds = modelcheck.CleanupKinds
 
 // LosableTail lets the test end the tail of the log of the model's transactions, as a lost
 // connection does, so that it is opened anew. Call it before the model is watched, and lose

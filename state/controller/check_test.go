@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
+	"juju/state/check/checktest"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -173,7 +174,7 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 	for _, d := range damages {
 		damaged = append(damaged, d.collection)
 	}
-	statetest.EveryCollectionIsChecked(t, "schema.go", ruled, because, damaged, 9)
+	checktest.EveryCollectionIsChecked(t, "schema.go", ruled, because, damaged, 9)
 }
 
 // The check of the store makes progress with each document.

@@ -1,4 +1,5 @@
-package statetest
+// Package checktest tests the rules of checks.
+package checktest
 
 import (
 	"go/ast"
