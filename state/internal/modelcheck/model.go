@@ -22,7 +22,7 @@ import (
 // nil means all. Every collection is either here or in Unruled.
 var Fields = map[string][]string{
 	modeldb.ModelC:       {"life", "constraints"},
-	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses", "upgrade"},
+	modeldb.MachinesC:    {"life", "strength", "deadline", "host", "addresses", "cloudaddresses", "hostaddresses", "upgrade"},
 	modeldb.UnitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
 	modeldb.ServicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits", "rollout", "bindings", "exposures"},
 	modeldb.NetworksC:    {"spaces", "subnets"},

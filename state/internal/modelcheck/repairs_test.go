@@ -148,7 +148,7 @@ func TestRepairs(t *testing.T) {
 		}, []at{{"cleanups", "force-s#riak", "strength", "2"}, {"cleanups", "force-s#riak", "arg", "s#riak"}, {"cleanups", "force-s#riak", "kind", "force"},
 			{"cleanups", "check-destroy-s#riak", "arg", "s#riak"}}},
 		{"addresses", func(c *checked) {
-			c.Set("machines", "3", bson.DocElem{Name: "addresses", Value: []string{"10.0.0.1", "a\x00b"}}, bson.DocElem{Name: "hostaddresses", Value: []string{"10.0.0.2"}})
+			c.Set("machines", "3", bson.DocElem{Name: "addresses", Value: []string{"10.0.0.1", "a\x00b"}}, bson.DocElem{Name: "hostaddresses", Value: []string{"a\x00b", "10.0.0.2"}})
 		}, []at{{"machines", "3", "addresses", "[10.0.0.1]"}, {"machines", "3", "hostaddresses", "[10.0.0.2]"}, {"machines", "3", "cloudaddresses", "<nil>"}}},
 		{"invalid ports", func(c *checked) {
 			c.Put(modeldb.Ports{ID: "1", Version: 4, Ports: []modeldb.OpenPort{{Unit: "mysql/0", From: 80, To: 80, Protocol: "tcp"},
@@ -204,5 +204,35 @@ func TestRepairsOutside(t *testing.T) {
 	if want := "leases " + modeltest.UUID + `#gone: service "gone" is gone, and no cleanup will remove it`; !strings.Contains(lines(found), want) ||
 		len(c.ended) == 0 || c.ended[0] != "gone" {
 		t.Errorf("ended are %v, and found was %s", c.ended, lines(found))
+	}
+}
+
+// A finding says what its repair does.
+func TestWhatARepairDoes(t *testing.T) {
+	t.Parallel()
+	for where, do := range map[string]func(*checked){
+		"settings s#mysql: write an empty one; the charm's defaults apply":                    func(c *checked) { c.Model.Remove("settings", "s#mysql") },
+		"constraints s#mysql: write an empty one":                                             func(c *checked) { c.Model.Remove("constraints", "s#mysql") },
+		"scopes 7#provider#mysql/0: remove it":                                                func(c *checked) { c.Put(modeldb.Scope{ID: "7#provider#mysql/0", Relation: 7, Unit: "mysql/0"}) },
+		"storage data/0: remove it with everything that it owns":                              func(c *checked) { c.Set("storage", "data/0", bson.DocElem{Name: "machine", Value: "8"}) },
+		"settings r#1#mysql/0: write an empty one; what the unit set in the relation is lost": func(c *checked) { c.Model.Remove("settings", "r#1#mysql/0") },
+		"uploads u: add the reference": func(c *checked) {
+			c.Put(modeldb.Upload{ID: "u", Stored: true, ResourceFile: entity.ResourceFile{SHA256: "1"}})
+		},
+		"uploads v: remove it": func(c *checked) {
+			c.Put(modeldb.Upload{ID: "v", Stored: true, ResourceFile: entity.ResourceFile{SHA256: "0"}})
+		},
+	} {
+		c := newChecked(t)
+		do(c)
+		var got []string
+		there := false
+		for _, f := range c.check(true) {
+			got = append(got, f.Where+": "+f.Repair)
+			there = there || f.Where+": "+f.Repair == where && f.Done
+		}
+		if !there {
+			t.Errorf("got\n%s\nwant %s", strings.Join(got, "\n"), where)
+		}
 	}
 }
