@@ -85,13 +85,6 @@ func (st *State) LosableTail() (lose func()) {
 	}
 }
 
-// EscapeKey and UnescapeKey convert keys chosen by users and agents to and from
-// their stored form.
-var (
-	EscapeKey   = modeldb.EscapeKey
-	UnescapeKey = modeldb.UnescapeKey
-)
-
 // Counts returns how many documents each collection of the model holds.
 func (st *State) Counts(ctx context.Context) (map[string]int, error) { return st.db.Counts(ctx) }
 
