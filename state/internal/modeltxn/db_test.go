@@ -3,6 +3,7 @@ package modeltxn_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gopkg.in/mgo.v2/bson"
@@ -12,6 +13,7 @@ import (
 	"juju/state/internal/modeltest"
 	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
+	"juju/state/watcher"
 )
 
 // Documents are read by their names, and what is not there is told in users' words.
@@ -188,53 +190,63 @@ func TestCharm(t *testing.T) {
 	m.Refused(err, entity.NotFound, `charm "local:gone-1" not found`)
 }
 
-// What watches have reported is only read, and is told as it is.
+// What watches have reported is read from copies, until an event, or a change through this process, says that it is no more.
 func TestAsWatched(t *testing.T) {
 	t.Parallel()
 	m := modeltest.New(t, modeldb.Unit{Name: "mysql/0", Service: "mysql"}, modeldb.Unit{Name: "mysql/1", Service: "mysql"})
-	watched := m.AsWatched()
-	err := watched.Change(m.Ctx, func(*modeltxn.Ops) error { return nil })
-	if err == nil {
+	hub := watcher.NewHub(nil)
+	defer hub.Close()
+	sub := hub.Subscribe(watcher.Collection("any"))
+	defer sub.Close()
+	hub.Reset() // from now on it hears of changes
+	db := modeltxn.New(m.Database, modeltest.UUID, "default", m.Clock, hub.Copies())
+	watched := db.AsWatched()
+	if err := watched.Change(m.Ctx, func(*modeltxn.Ops) error { return nil }); err == nil {
 		t.Error("a model was changed from what its watches have reported")
 	}
-	sub := m.Hub.Subscribe() // copies are kept while the hub follows the model
-	defer sub.Close()
-	for range 2 {
-		if u, err := watched.Unit(m.Ctx, "mysql/0"); u.Service != "mysql" || err != nil {
-			t.Errorf("%+v, %v", u, err)
+	is := func(when, want string) {
+		t.Helper()
+		u, err := watched.Unit(m.Ctx, "mysql/0")
+		m.OK(err)
+		some, err := watched.Units(m.Ctx, bson.D{{"_id", bson.D{{"$in", []string{"mysql/0", "gone/0", "mysql/0"}}}}})
+		m.OK(err)
+		got := u.Machine + each(some, func(u modeldb.Unit) string { return u.Machine })[0]
+		for _, query := range []bson.D{nil, {{"service", "mysql"}}, {{"_id", bson.D{{"$ne", "mysql/1"}}}}} {
+			all, err := watched.Units(m.Ctx, query)
+			m.OK(err)
+			got += all[0].Machine
+		}
+		if got != strings.Repeat(want, 5) || len(some) != 1 {
+			t.Errorf("%s, it is on %q, want %q", when, got, want)
 		}
 		_, err = watched.Unit(m.Ctx, "gone/0")
 		m.Refused(err, entity.NotFound, `unit "gone/0" not found`)
-		all, err := watched.Units(m.Ctx, bson.D{{"service", "mysql"}})
-		if err != nil || len(all) != 2 {
-			t.Errorf("%v, %v", all, err)
-		}
-		all, err = watched.Units(m.Ctx, bson.D{{"_id", bson.D{{"$in", []string{"mysql/1", "gone/0", "mysql/1"}}}}})
-		if err != nil || len(all) != 1 || all[0].Name != "mysql/1" {
-			t.Errorf("%v, %v", all, err)
-		}
-		if all, err = watched.Units(m.Ctx, nil); err != nil || len(all) != 2 {
-			t.Errorf("%v, %v", all, err)
-		}
 	}
-	// What was changed through this process is read anew at once.
-	m.Do(func(o *modeltxn.Ops) error {
-		o.Update(modeldb.UnitsC, "mysql/0", modeltxn.Exists, bson.D{{"$set", bson.D{{"machine", "7"}}}})
-		o.Remove(modeldb.UnitsC, "mysql/1", modeltxn.Exists)
+	moves := func(to string) { m.Set(modeldb.UnitsC, "mysql/0", bson.DocElem{Name: "machine", Value: to}) }
+	moves("1")
+	is("at first", "1")
+	moves("2")
+	is("before the event", "1")
+	if u, err := db.Unit(m.Ctx, "mysql/0"); u.Machine != "2" || err != nil {
+		t.Errorf("whoever does not read because of an event reads %+v, %v", u, err)
+	}
+	hub.Publish(watcher.Change{Collection: modeldb.UnitsC, ID: "mysql/0"})
+	is("after it", "2")
+	moves("3")
+	hub.Publish(watcher.Change{Collection: modeldb.MachinesC, ID: "mysql/0"})
+	is("after another event", "2")
+	watched.Forget()
+	is("after everything is forgotten", "3")
+	m.OK(db.Change(m.Ctx, func(o *modeltxn.Ops) error {
+		o.Update(modeldb.UnitsC, "mysql/0", modeltxn.Exists, bson.D{{"$set", bson.D{{"machine", "4"}}}})
 		return nil
-	})
-	if u, err := watched.Unit(m.Ctx, "mysql/0"); u.Machine != "7" || err != nil {
-		t.Errorf("%+v, %v", u, err)
-	}
-	if all, err := watched.Units(m.Ctx, bson.D{{"service", "mysql"}}); err != nil || len(all) != 1 {
+	}))
+	is("after a change through this process", "4")
+	if all, err := watched.Units(m.Ctx, nil); err != nil || len(all) != 2 {
 		t.Errorf("%v, %v", all, err)
 	}
-	m.Set(modeldb.UnitsC, "mysql/0", bson.DocElem{Name: "machine", Value: "8"})
-	watched.Forget()
-	if u, err := watched.Unit(m.Ctx, "mysql/0"); u.Machine != "8" || err != nil {
-		t.Errorf("%+v, %v", u, err)
-	}
 	m.Close(errors.New("away"))
+	is("while the store is away", "4")
 	watched.Forget()
 	_, one := watched.Unit(m.Ctx, "mysql/0")
 	_, all := watched.Units(m.Ctx, nil)

@@ -283,7 +283,7 @@ func TestSetStatus(t *testing.T) {
 	set(entity.Status{Status: entity.StatusError, Message: "broken", Since: earlier, Data: map[string]any{"reason": "exit status 1", "a.b": "c"}})
 	history("waiting waiting for machine", "active ready", "error broken exit status 1")
 	got, err := m.Status(m.Ctx, key)
-	if m.OK(err); !got.Since.Equal(earlier) || got.Data["a.b"] != "c" {
+	if m.OK(err); !got.Since.Equal(earlier) || got.Data["a.b"] != "c" || got.Status != entity.StatusError || got.Message != "broken" {
 		t.Errorf("%+v", got)
 	}
 	if past := modeltest.All[modeldb.PastStatus](m); !past[2].Since.Equal(m.Time) || !past[0].Since.Equal(born) {
