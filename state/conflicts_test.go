@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -100,6 +101,7 @@ var conflicts = []conflict{
 		func(s *scene, x *state.Service) error {
 			return x.SetConstraints(s.ctx, statetest.Constraints("mem=4G"))
 		})},
+	{"the service gets a minimum of units", serviceDoes("mysql", keeps(3))},
 	{"the relation is destroyed", relationDoes(web, destroyRelation(plain))},
 	{"the relation is removed by force", thenCleans(relationDoes(web, destroyRelation(atLast)))},
 	{"the container relation is destroyed", relationDoes(logs, destroyRelation(plain))},
@@ -136,11 +138,14 @@ func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 	found := map[string]bool{}
 	for _, op := range ops {
 		if !written || op.Insert != nil || op.Update != nil || op.Remove {
-			found[fmt.Sprint(db.Name(), op.C, op.Id)] = true
+			found[docKey(db.Name(), op.C, fmt.Sprint(op.Id))] = true
 		}
 	}
 	return found
 }
+
+// docKey identifies a document of a store.
+func docKey(db, collection, id string) string { return db + " " + collection + " " + id }
 
 // A change made just before a mutator's first commit has the same outcome as if
 // it had come before the mutator: the same error, and the same contents.
@@ -200,18 +205,25 @@ func (m mutator) near(t *testing.T, st *stage, writes []map[string]bool, rnd *ra
 	return near
 }
 
-// touches returns the documents that the mutator's first transaction names.
+// touches returns the documents that the mutator reads before its first transaction, and those that this names. It does not
+// rely on what the transaction asserts: an assert that was lost must not take its conflicts with it.
 func (m mutator) touches(t *testing.T, st *stage) (docs map[string]bool) {
-	s := st.scene(t, nil)
+	r := &reads{}
+	s := st.scene(t, r.tap)
 	call := m.ready(s)
-	s.tries(func(_ *watch, db *mongo.Database, ops []txn.Op) func() {
-		if docs == nil {
-			docs = namedBy(db, ops, false)
-		}
-		return nil
+	var named map[string]bool
+	docs = r.during(func(stop func()) {
+		s.tries(func(_ *watch, db *mongo.Database, ops []txn.Op) func() {
+			if named == nil {
+				stop()
+				named = namedBy(db, ops, false)
+			}
+			return nil
+		})
+		s.ok(call())
+		s.unwatch()
 	})
-	s.ok(call())
-	s.unwatch()
+	maps.Copy(docs, named)
 	return docs
 }
 
