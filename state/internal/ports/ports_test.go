@@ -49,11 +49,10 @@ func machine0(open ...[]modeldb.OpenPort) modeldb.Ports {
 	return modeldb.Ports{ID: "0", Ports: slices.Concat(open...), Version: 5}
 }
 
-// mysql and its subordinate are on machine 0, with another principal.
+// mysql and its subordinate are on machine 0.
 var (
-	mysql     = modeldb.Unit{Name: "mysql/0", Service: "mysql", Machine: "0"}
-	logging   = modeldb.Unit{Name: "logging/0", Service: "logging", Principal: "mysql/0"}
-	wordpress = modeldb.Unit{Name: "wordpress/0", Service: "wordpress", Machine: "0"}
+	mysql   = modeldb.Unit{Name: "mysql/0", Service: "mysql", Machine: "0"}
+	logging = modeldb.Unit{Name: "logging/0", Service: "logging", Principal: "mysql/0"}
 )
 
 // shown shows the open ports of machine 0: "mysql/0 80/tcp [server], logging/0 514/tcp".
