@@ -187,6 +187,12 @@ func TestEntity(t *testing.T) {
 		{"that is held by a rollout", mysql, []any{unit(alive, func(u *modeldb.Unit) { u.CharmURL = "local:mysql-0" }), up, started, idle, active,
 			modeldb.Service{Living: alive, Name: "mysql", CharmURL: "local:mysql-1", Rollout: &modeldb.Rollout{ID: "r", Batch: 1}}},
 			[]string{`unit "mysql/0" keeps charm local:mysql-0 until its turn: service "mysql" is upgraded to local:mysql-1, 1 unit at a time | controller`}},
+		{"that is held by a stopped rollout", mysql, []any{unit(alive, func(u *modeldb.Unit) { u.CharmURL = "local:mysql-0" }), up, started, idle, active,
+			modeldb.Service{Living: alive, Name: "mysql", CharmURL: "local:mysql-1", Rollout: &modeldb.Rollout{ID: "r", Batch: 1, Stopped: "broken", Former: "local:mysql-0"}}},
+			[]string{`unit "mysql/0" keeps charm local:mysql-0 until its turn: service "mysql" is upgraded to local:mysql-1, 1 unit at a time; the upgrade has stopped: broken | user | ` +
+				(&entity.Rollout{Batch: 1, Stopped: "broken", Former: "local:mysql-0"}).Ways("mysql")}},
+		{"a subordinate that is held by an upgrade", entity.UnitTag("log/0"), []any{modeldb.Unit{Living: alive, Name: "log/0", Service: "mysql", Principal: "mysql/0", Started: true}, service,
+			unit(alive), machine(alive, "i-0", upgraded())}, []string{"machine 0: " + entity.SeriesUpgrade{To: "noble"}.String() + " | user | upgrade its operating system, then: juju upgrade-machine 0 complete"}},
 		{"outside of its space", mysql, []any{unit(alive), idle, active, started, spaces, machine(alive, "i-0", func(m *modeldb.Machine) { m.Addresses = []string{"10.0.0.1"} }),
 			modeldb.Service{Name: "mysql", Bindings: []modeldb.Binding{{Space: "1"}}}},
 			[]string{`machine 0 of unit "mysql/0" has no address in space "db", to which service "mysql" is bound: the unit uses another one | user | ` +
@@ -244,6 +250,11 @@ func TestEntity(t *testing.T) {
 		{"a subordinate service", entity.ServiceTag("log"), []any{modeldb.Service{Name: "log", Subordinate: true}}, nil},
 		{"a service by its units", entity.ServiceTag("mysql"), []any{service, unit(alive), up, started, idle, failed},
 			[]string{`unit "mysql/0": hook failed: "start" (exit status 7: no space) | user | ` + again}},
+		{"a service by several units", entity.ServiceTag("mysql"), []any{service, modeldb.Unit{Living: dead, Name: "mysql/10", Service: "mysql", Machine: "0"},
+			modeldb.Unit{Living: alive, Name: "mysql/9", Service: "mysql", Machine: "0", Started: true}, up, started,
+			status(modeldb.WorkloadKey("mysql/9"), entity.StatusBlocked, "x"), modeldb.Unit{Living: alive, Name: "mysql0/0", Service: "mysql0", Started: true},
+			status(modeldb.WorkloadKey("mysql0/0"), entity.StatusBlocked, "y"), status(modeldb.UnitKey("mysql/9"), entity.StatusIdle, "")},
+			[]string{`unit "mysql/9" says that it is blocked: x | user`, `unit "mysql/10" is dead: the agent of machine 0 must remove it | machine-0`}},
 		{"a service whose rollout has stopped", entity.ServiceTag("mysql"), []any{unit(alive), up, started, idle, active, modeldb.Service{Living: alive, Name: "mysql",
 			CharmURL: "local:mysql-1", Rollout: &modeldb.Rollout{ID: "r", Batch: 1, Stopped: "broken", Former: "local:mysql-0"}}},
 			[]string{`the upgrade of service "mysql" to charm local:mysql-1 has stopped: broken | user | ` +

@@ -128,6 +128,11 @@ func TestStorage(t *testing.T) {
 	if s := all[7]; !s.Persistent || !s.Release || s.Size != 12 || s.Unit != "" {
 		t.Errorf("data/8 is %+v", s)
 	}
+	for _, i := range []int{0, 3} {
+		if all[i].Release || all[i].Persistent {
+			t.Errorf("%s is %+v", all[i].ID, all[i])
+		}
+	}
 	some, err := modelstatus.Storage(m.Ctx, m.DB, "data/7", "data/2")
 	m.OK(err)
 	modeltest.Same(t, "two of them", some, []entity.StorageStatus{all[1], all[6]})
@@ -316,7 +321,7 @@ func TestLive(t *testing.T) {
 	if p := part(entity.PartModel, modeltest.UUID).Model; p.Name != "other" {
 		t.Errorf("the model is %+v", p)
 	}
-	if o := part(entity.PartOffer, "shop").Offer; o.Service != "mysql" || o.Total != 1 || o.Active != 0 {
+	if o := part(entity.PartOffer, "shop").Offer; o.Service != "mysql" || o.Charm != "mysql" || o.Total != 1 || o.Active != 0 {
 		t.Errorf("the offer is %+v", o)
 	}
 	if r := part(entity.PartRemote, "far").Remote; r.URL != "u" || said(r.Status) != "active: x" {
@@ -324,6 +329,11 @@ func TestLive(t *testing.T) {
 	}
 	if d := part(entity.PartMachine, "0").Machine; said(d.Status) != "error: x" || fmt.Sprint(d.Addresses) != "[10.9.0.1]" {
 		t.Errorf("machine 0 is %+v", d)
+	}
+	// Agents that should run other binaries have a pending upgrade.
+	m.Put(modeldb.Model{ID: modeldb.ModelC, Name: "other", Binaries: &modeldb.Binaries{Version: "2"}})
+	if got := update("model model"); !strings.Contains(got, "machine 10") || !strings.Contains(got, "unit web/7") {
+		t.Errorf("other binaries: %s", got)
 	}
 	// What is gone is named once more, and is not there.
 	m.Remove(modeldb.UnitsC, "web/7")

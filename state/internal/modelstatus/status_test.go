@@ -124,7 +124,7 @@ func TestRead(t *testing.T) {
 	}
 	mysql := service(s, "mysql")
 	modeltest.Same(t, "relations", mysql.Relations, map[string][]string{"server": {"web"}, "juju-info": {"log"}})
-	if mysql.CanUpgradeTo != "local:mysql-9" || mysql.MinUnits != 2 || mysql.WorkloadVersion != "8" || mysql.Exposed || len(mysql.Units) != 2 ||
+	if mysql.CanUpgradeTo != "local:mysql-9" || mysql.MinUnits != 2 || mysql.WorkloadVersion != "8" || mysql.Exposed || len(mysql.Units) != 2 || len(mysql.SubordinateTo) > 0 ||
 		said(mysql.Status) != "waiting: waiting for machine" || mysql.Bindings != nil {
 		t.Errorf("mysql is %+v", mysql)
 	}
@@ -267,6 +267,12 @@ func TestMatch(t *testing.T) {
 		modeldb.Ports{ID: "0", Ports: []modeldb.OpenPort{{Unit: "mysql/0", From: 80, To: 81, Protocol: "tcp"}, {Unit: "mysql/0", From: -1, To: -1, Protocol: "icmp"}}},
 		modeldb.Offer{Name: "shop", Service: "mysql"}, modeldb.Remote{Name: "far"})
 	m.PutCharm("local:mysql-1", "{name: mysql, summary: s, description: d}")
+	sub := entity.UnitStatus{Name: "mysql/0", Subordinates: []entity.UnitStatus{{Name: "log/0"}, {Name: "stats/0"}}}
+	two := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "mysql", Units: []entity.UnitStatus{sub}}}}
+	m.OK(modelstatus.Match(two, []string{"log"}))
+	if left := two.Services[0].Units[0].Subordinates; len(left) != 1 || left[0].Name != "log/0" {
+		t.Errorf("of two subordinates, %v match log", left)
+	}
 	for _, c := range []struct {
 		patterns string
 		want     string // services with their units, machines, relations, offers and remote services
