@@ -216,6 +216,10 @@ func TestEntity(t *testing.T) {
 			modeldb.Constraints{Key: "m#0", Value: "mem=1024M"}},
 			[]string{`machine 0: no room | user | Demand less; then: juju retry-provisioning 0; with others in place of its constraints (mem=1024M): ` +
 				`juju retry-provisioning 0 --constraints "KEY=VALUE ..."`}},
+		{"in error where it must be", zero, []any{machine(alive, ""), inError, spaces, unit(alive), modeldb.Service{Name: "mysql", Bindings: []modeldb.Binding{{Space: "1"}}}},
+			[]string{`machine 0: no capacity; it must have an address in space "db" (bindings of service "mysql") | user | juju retry-provisioning 0`}},
+		{"in error with an instance", zero, []any{up, inError, spaces, unit(alive), modeldb.Service{Name: "mysql", Bindings: []modeldb.Binding{{Space: "1"}}}},
+			[]string{`machine 0: no capacity | user | juju retry-provisioning 0`}},
 		{"that needs spaces", zero, []any{machine(alive, ""), spaces, unit(alive), modeldb.Constraints{Key: "m#0", Value: "spaces=db,^dmz,moon"},
 			modeldb.Service{Name: "mysql", Bindings: []modeldb.Binding{{Space: "1"}, {Endpoint: "a", Space: "1"}, {Endpoint: "b", Space: "0"}}}},
 			[]string{noMachine + `; it must have an address in space "db" (its constraints), an address in space "moon" (its constraints; there is no such space), ` +
