@@ -21,12 +21,21 @@ func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, e
 // positive duration, it is called again after that time even if no event arrives.
 func NotifyAgain(ctx context.Context, watch func(context.Context) (<-chan struct{}, error),
 	handle func(context.Context) (again time.Duration, err error)) error {
+	return NotifySteps(ctx, watch, nil, func(struct{}) error { return nil },
+		func(ctx context.Context, _ bool) (time.Duration, error) { return handle(ctx) })
+}
+
+// NotifySteps is NotifyAgain for a worker that works in goroutines, whose ends come from done: each is given to ended, and then
+// handle is called, once for all that have ended meanwhile. news tells handle whether the watch has fired.
+func NotifySteps[S any](ctx context.Context, watch func(context.Context) (<-chan struct{}, error), done <-chan S,
+	ended func(S) error, handle func(ctx context.Context, news bool) (again time.Duration, err error)) error {
 	events, err := watch(ctx)
 	if err != nil {
 		return err
 	}
 	var again <-chan time.Time
 	for {
+		news := false
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -34,9 +43,19 @@ func NotifyAgain(ctx context.Context, watch func(context.Context) (<-chan struct
 			if !ok {
 				return Ended(ctx)
 			}
+			news = true
+		case step := <-done:
+			if err := ended(step); err != nil {
+				return err
+			}
 		case <-again:
 		}
-		pause, err := handle(ctx)
+		for len(done) > 0 {
+			if err := ended(<-done); err != nil {
+				return err
+			}
+		}
+		pause, err := handle(ctx, news)
 		if err != nil {
 			return err
 		}

@@ -48,39 +48,15 @@ func (r *removals) run(ctx context.Context) error {
 			<-r.ended
 		}
 	}()
-	events, err := r.watch(ctx)
-	if err != nil {
-		return err
-	}
-	var again <-chan time.Time
-	for {
-		news := false
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case _, ok := <-events:
-			if !ok {
-				return worker.Ended(ctx)
-			}
-			news = true
-		case m := <-r.ended:
-			delete(r.busy, m.UUID)
-			delete(r.failed, m.UUID)
-			if !m.done && !m.Leftover {
-				m.next = time.Now().Add(m.pause)
-				r.failed[m.UUID] = m
-			}
-		case <-again:
+	return worker.NotifySteps(ctx, r.watch, r.ended, func(m *removal) error {
+		delete(r.busy, m.UUID)
+		delete(r.failed, m.UUID)
+		if !m.done && !m.Leftover {
+			m.next = time.Now().Add(m.pause)
+			r.failed[m.UUID] = m
 		}
-		pause, err := r.pass(ctx, news)
-		if err != nil {
-			return err
-		}
-		again = nil
-		if pause > 0 {
-			again = time.After(pause)
-		}
-	}
+		return nil
+	}, r.pass)
 }
 
 // pass starts the removals that are due, and returns the time until the next one is due, or 0 if there is

@@ -103,39 +103,8 @@ type failure struct {
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
-	events, err := p.API.WatchStorage(ctx)
-	if err != nil {
-		return err
-	}
-	var again <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case _, ok := <-events:
-			if !ok {
-				return worker.Ended(ctx)
-			}
-		case s := <-p.done:
-			if err := p.ended(s); err != nil {
-				return err
-			}
-		case <-again:
-		}
-		for len(p.done) > 0 { // one pass suffices for all steps that have ended
-			if err := p.ended(<-p.done); err != nil {
-				return err
-			}
-		}
-		pause, err := p.pass(ctx)
-		if err != nil {
-			return err
-		}
-		again = nil
-		if pause > 0 {
-			again = time.After(pause)
-		}
-	}
+	return worker.NotifySteps(ctx, p.API.WatchStorage, p.done, p.ended,
+		func(ctx context.Context, _ bool) (time.Duration, error) { return p.pass(ctx) })
 }
 
 // ended records the end of a step. It fails only if the controller does.
