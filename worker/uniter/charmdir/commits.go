@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/utils/merkletrie"
 )
 
@@ -51,13 +51,11 @@ func (h *History) Commits(n int) ([]Commit, error) {
 
 // walk calls f with each commit, newest first, until f returns false or there are no more.
 func (h *History) walk(f func(*object.Commit) (bool, error)) error {
-	repo, err := git.PlainOpen(h.Path)
-	if errors.Is(err, git.ErrRepositoryNotExists) {
-		return fs.ErrNotExist
-	} else if err != nil {
+	repo, err := openRepository(h.Path)
+	if err != nil {
 		return err
 	}
-	head, err := repo.Head()
+	head, err := storer.ResolveReference(repo, plumbing.HEAD)
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil
 	} else if err != nil {
@@ -65,7 +63,7 @@ func (h *History) walk(f func(*object.Commit) (bool, error)) error {
 	}
 	next := head.Hash()
 	for {
-		commit, err := repo.CommitObject(next)
+		commit, err := object.GetCommit(repo, next)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return nil
 		} else if err != nil {

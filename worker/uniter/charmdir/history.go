@@ -1,13 +1,11 @@
 package charmdir
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/juju/loggo"
 )
@@ -68,23 +66,23 @@ func (h *History) isCurrent(last *recorded) bool {
 		now.ModTime().Equal(last.index.ModTime())
 }
 
-func (h *History) indexPath() string { return filepath.Join(h.Path, git.GitDirName, "index") }
+func (h *History) indexPath() string { return filepath.Join(h.Path, gitDir, "index") }
 
 // load creates the repository, or repairs an existing one, and reads git's index.
 func (h *History) load() (*recorded, error) {
-	_, err := git.PlainInit(h.Path, false)
-	if err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
+	if err := initRepository(h.Path); err != nil {
 		return nil, err
 	}
 	var reverted bool
+	var err error
 	if h.loose, reverted, err = repair(h.Path); err != nil {
 		return nil, err
 	}
-	repo, err := git.PlainOpen(h.Path)
+	repo, err := openRepository(h.Path)
 	if err != nil {
 		return nil, err
 	}
-	idx, err := repo.Storer.Index()
+	idx, err := repo.Index()
 	switch {
 	case reverted: // the index refers to lost objects
 		idx = &index.Index{}
@@ -112,7 +110,7 @@ func (h *History) record(last *recorded, message string) error {
 	}
 	h.loose += objects.n + 1
 	// The index is written last: if it is outdated, the changed files are read again, and nothing is lost.
-	if err := objects.repo.Storer.SetIndex(&index.Index{Version: 2, Entries: last.root.entries(nil)}); err != nil {
+	if err := objects.repo.SetIndex(&index.Index{Version: 2, Entries: last.root.entries(nil)}); err != nil {
 		return err
 	}
 	last.index, err = os.Lstat(h.indexPath())

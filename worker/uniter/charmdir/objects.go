@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 // looseObjects is how many objects of one commit are stored as loose objects. The others go into a pack,
@@ -20,10 +20,10 @@ type objects struct {
 	// thorough means that packs may already have the objects. Otherwise an object is new or stems from an
 	// earlier hook, so packs, whose indexes are slow to read, are not searched.
 	thorough bool
-	repo     *git.Repository // nil until it is needed
-	n        int             // how many were stored
-	pack     *packfile       // nil until it is needed
-	err      error           // the first error; put does nothing after it
+	repo     *filesystem.Storage // nil until it is needed
+	n        int                 // how many were stored
+	pack     *packfile           // nil until it is needed
+	err      error               // the first error; put does nothing after it
 }
 
 // put stores an object unless the repository has it, and returns its hash.
@@ -36,7 +36,7 @@ func (o *objects) put(encoded *plumbing.MemoryObject) plumbing.Hash {
 
 func (o *objects) tryPut(encoded *plumbing.MemoryObject) (err error) {
 	if o.repo == nil {
-		if o.repo, err = git.PlainOpen(o.path); err != nil {
+		if o.repo, err = openRepository(o.path); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func (o *objects) tryPut(encoded *plumbing.MemoryObject) (err error) {
 		return nil
 	}
 	if o.n++; o.n <= looseObjects {
-		_, err := o.repo.Storer.SetEncodedObject(encoded)
+		_, err := o.repo.SetEncodedObject(encoded)
 		return err
 	}
 	if o.pack == nil {
@@ -58,10 +58,10 @@ func (o *objects) tryPut(encoded *plumbing.MemoryObject) (err error) {
 // has reports whether the repository is known to have an object.
 func (o *objects) has(hash plumbing.Hash) bool {
 	if o.thorough || o.n >= looseObjects {
-		return o.repo.Storer.HasEncodedObject(hash) == nil
+		return o.repo.HasEncodedObject(hash) == nil
 	}
 	name := hash.String()
-	_, err := os.Lstat(filepath.Join(o.path, git.GitDirName, "objects", name[:2], name[2:]))
+	_, err := os.Lstat(filepath.Join(o.path, gitDir, "objects", name[:2], name[2:]))
 	return err == nil
 }
 
@@ -91,7 +91,7 @@ func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 		return err
 	}
 	if !head.IsZero() {
-		last, err := o.repo.CommitObject(head)
+		last, err := object.GetCommit(o.repo, head)
 		if err != nil || last.TreeHash == tree {
 			return err
 		}
@@ -101,7 +101,7 @@ func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	if err := c.Encode(encoded); err != nil {
 		return err
 	}
-	hash, err := o.repo.Storer.SetEncodedObject(encoded)
+	hash, err := o.repo.SetEncodedObject(encoded)
 	if err != nil {
 		return err
 	}

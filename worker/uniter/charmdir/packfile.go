@@ -6,16 +6,13 @@ import (
 	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"juju/agent/host/atomicfile"
 )
@@ -36,7 +33,7 @@ const packHeader = 12
 
 // newPackfile starts a packfile for the repository in dir.
 func newPackfile(dir string) (*packfile, error) {
-	dir = filepath.Join(dir, git.GitDirName, "objects", "pack")
+	dir = filepath.Join(dir, gitDir, "objects", "pack")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -101,21 +98,17 @@ func objectHeader(kind plumbing.ObjectType, length int64) []byte {
 
 // packLoose moves the loose objects of the repository in dir into a packfile.
 func packLoose(dir string) error {
-	repo, err := git.PlainOpen(dir)
+	repo, err := openRepository(dir)
 	if err != nil {
 		return err
-	}
-	loose, ok := repo.Storer.(storer.LooseObjectStorer)
-	if !ok {
-		return errors.New("its objects are not in files")
 	}
 	p, err := newPackfile(dir)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	err = loose.ForEachObjectHash(func(hash plumbing.Hash) error {
-		stored, err := repo.Storer.EncodedObject(plumbing.AnyObject, hash)
+	err = repo.ForEachObjectHash(func(hash plumbing.Hash) error {
+		stored, err := repo.EncodedObject(plumbing.AnyObject, hash)
 		if err != nil {
 			return err
 		}
@@ -129,7 +122,7 @@ func packLoose(dir string) error {
 		return err
 	}
 	for hash := range p.has {
-		if err := loose.DeleteLooseObject(hash); err != nil {
+		if err := repo.DeleteLooseObject(hash); err != nil {
 			return err
 		}
 	}

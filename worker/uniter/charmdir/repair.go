@@ -6,10 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"juju/agent/host/atomicfile"
 )
@@ -19,18 +20,18 @@ import (
 // the last commit is damaged, reverts to the newest complete one. It returns the number of loose objects, and
 // whether it has reverted.
 func repair(path string) (loose int, reverted bool, err error) {
-	gitDir := filepath.Join(path, git.GitDirName)
-	loose, err = removeEmpty(filepath.Join(gitDir, "objects"))
+	root := filepath.Join(path, gitDir)
+	loose, err = removeEmpty(filepath.Join(root, "objects"))
 	if err != nil {
 		return 0, false, err
 	}
-	head := filepath.Join(gitDir, "HEAD")
+	head := filepath.Join(root, "HEAD")
 	if info, err := os.Stat(head); err == nil && info.Size() == 0 {
 		if err := atomicfile.WriteFile(head, []byte("ref: "+plumbing.Master.String()+"\n"), 0o600); err != nil {
 			return 0, false, err
 		}
 	}
-	repo, err := git.PlainOpen(path)
+	repo, err := openRepository(path)
 	if err != nil {
 		return 0, false, err
 	}
@@ -68,8 +69,8 @@ func removeEmpty(objects string) (loose int, err error) {
 }
 
 // headOf returns the hash of the last commit, or zero if there is none.
-func headOf(repo *git.Repository) (plumbing.Hash, error) {
-	head, err := repo.Head()
+func headOf(repo *filesystem.Storage) (plumbing.Hash, error) {
+	head, err := storer.ResolveReference(repo, plumbing.HEAD)
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return plumbing.ZeroHash, nil
 	} else if err != nil {
@@ -79,8 +80,8 @@ func headOf(repo *git.Repository) (plumbing.Hash, error) {
 }
 
 // setHead sets the last commit, or removes the reference if the hash is zero.
-func setHead(repo *git.Repository, commit plumbing.Hash) error {
-	branch, err := repo.Reference(plumbing.HEAD, false)
+func setHead(repo *filesystem.Storage, commit plumbing.Hash) error {
+	branch, err := repo.Reference(plumbing.HEAD)
 	if err != nil {
 		return err
 	}
@@ -89,19 +90,19 @@ func setHead(repo *git.Repository, commit plumbing.Hash) error {
 		name = branch.Target()
 	}
 	if commit.IsZero() {
-		return repo.Storer.RemoveReference(name)
+		return repo.RemoveReference(name)
 	}
-	return repo.Storer.SetReference(plumbing.NewHashReference(name, commit))
+	return repo.SetReference(plumbing.NewHashReference(name, commit))
 }
 
 // isComplete reports whether the repository has a commit and its complete tree.
-func isComplete(repo *git.Repository, commit plumbing.Hash) bool {
-	c, err := repo.CommitObject(commit)
+func isComplete(repo *filesystem.Storage, commit plumbing.Hash) bool {
+	c, err := object.GetCommit(repo, commit)
 	return err == nil && wholeTree(repo, c.TreeHash)
 }
 
-func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
-	tree, err := repo.TreeObject(hash)
+func wholeTree(repo *filesystem.Storage, hash plumbing.Hash) bool {
+	tree, err := object.GetTree(repo, hash)
 	if err != nil {
 		return false
 	}
@@ -110,7 +111,7 @@ func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
 			if !wholeTree(repo, e.Hash) {
 				return false
 			}
-		} else if repo.Storer.HasEncodedObject(e.Hash) != nil {
+		} else if repo.HasEncodedObject(e.Hash) != nil {
 			return false
 		}
 	}
@@ -118,14 +119,14 @@ func wholeTree(repo *git.Repository, hash plumbing.Hash) bool {
 }
 
 // newestComplete returns the newest complete commit among the readable objects, or zero if there is none.
-func newestComplete(repo *git.Repository) plumbing.Hash {
-	commits, err := repo.CommitObjects()
+func newestComplete(repo *filesystem.Storage) plumbing.Hash {
+	stored, err := repo.IterEncodedObjects(plumbing.CommitObject)
 	if err != nil {
 		return plumbing.ZeroHash
 	}
 	var all []object.Commit
 	parents := map[plumbing.Hash]bool{} // excluded, because several commits may have the same time
-	err = commits.ForEach(func(c *object.Commit) error {
+	err = object.NewCommitIter(repo, stored).ForEach(func(c *object.Commit) error {
 		if isComplete(repo, c.Hash) {
 			all = append(all, *c)
 			for _, p := range c.ParentHashes {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 // filesOf returns the files below .git that a commit may write.
@@ -102,7 +103,7 @@ func (h *History) lastComplete(t *testing.T) (lines []string) {
 	}
 	for next := head.Hash(); ; {
 		c, err := repo.CommitObject(next)
-		if err != nil || !isComplete(repo, next) {
+		if err != nil || !isComplete(repo.Storer.(*filesystem.Storage), next) {
 			return lines
 		}
 		line, err := told(c)

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
@@ -88,7 +87,7 @@ func (s *survey) scanFolder(path string, f *folder, listed []fs.DirEntry, object
 	for _, d := range listed {
 		name := d.Name()
 		switch {
-		case name == git.GitDirName:
+		case name == gitDir:
 		case d.IsDir():
 			sub := f.folders[name]
 			if sub == nil {
