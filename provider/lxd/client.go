@@ -24,8 +24,9 @@ import (
 	"juju/state/entity"
 )
 
+// LXD does not respond about a container while it changes the owners of its files, which has taken more than a minute.
 const (
-	requestTime   = time.Minute      // for one request
+	requestTime   = 3 * time.Minute  // for one request
 	readTime      = 25 * time.Second // for one attempt at a GET; must exceed waitTime
 	waitTime      = 20 * time.Second // how long one request waits for an operation
 	operationTime = 15 * time.Minute // for one operation, such as copying an image

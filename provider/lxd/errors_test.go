@@ -332,7 +332,7 @@ func TestReadsAreRetried(t *testing.T) {
 		fails            bool
 	}{
 		"one read":   {read, 1, 2, false},
-		"all reads":  {read, 9, 3, true},
+		"all reads":  {read, 20, int(requestTime/readTime) + 1, true},
 		"one change": {change, 1, 1, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
