@@ -174,7 +174,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if len(c.SetCharmParams.Bindings) > 0 {
 		now := c.doc
 		now.Bindings = bindings
-		if bindings, err = networks.Rebind(ctx, c.st.db, o.Ops, c.begun.id, now, c.charm.Meta, c.SetCharmParams.Bindings, c.ForceBindings); err != nil {
+		other := networks.Rebinding{Token: c.begun.id, Meta: c.charm.Meta, Bindings: c.SetCharmParams.Bindings, Force: c.ForceBindings}
+		if bindings, err = other.Of(ctx, c.st.db, o.Ops, now); err != nil {
 			return err
 		}
 	}

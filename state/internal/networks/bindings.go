@@ -114,7 +114,7 @@ func Bind(ctx context.Context, db *modeltxn.DB, name string, bindings map[string
 		if err != nil {
 			return err
 		}
-		merged, err := Rebind(ctx, db, o, token, service, ch.Meta, bindings, force)
+		merged, err := Rebinding{token, ch.Meta, bindings, force}.Of(ctx, db, o, service)
 		if err != nil {
 			return err
 		}
@@ -130,19 +130,26 @@ func Bind(ctx context.Context, db *modeltxn.DB, name string, bindings map[string
 	return nil
 }
 
-// Rebind returns the bindings of an Alive service, which has this charm or gets it, with others merged in. The error is
-// entity.Invalid, and names the machines, if units are on machines that have no address in one of the spaces, unless force is
-// set. What these units have published in their relations is left to a cleanup.
-func Rebind(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, token string, service modeldb.Service, meta *charm.Meta, bindings map[string]string,
-	force bool) ([]modeldb.Binding, error) {
+// A Rebinding merges bindings into those of an Alive service, which has this charm or gets it.
+type Rebinding struct {
+	Token    string // distinguishes it from others of the service
+	Meta     *charm.Meta
+	Bindings map[string]string
+	Force    bool // also if units are on machines that have no address in one of the spaces
+}
+
+// Of returns the service's bindings with the others merged in. The error is entity.Invalid, and names the machines, if units are
+// on machines that have no address in one of the spaces, unless that is forced. What these units have published in their
+// relations is left to a cleanup.
+func (r Rebinding) Of(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service) ([]modeldb.Binding, error) {
 	if service.Life != entity.Alive {
 		return nil, entity.Errorf(entity.NotAlive, "service is not alive")
 	}
-	merged, err := Merge(ctx, db, o, meta, service.Bindings, bindings)
+	merged, err := Merge(ctx, db, o, r.Meta, service.Bindings, r.Bindings)
 	if err != nil || slices.Equal(merged, service.Bindings) {
 		return merged, err
 	}
-	if !force {
+	if !r.Force {
 		doc, err := db.Networks(ctx)
 		if err != nil {
 			return nil, err
@@ -153,14 +160,14 @@ func Rebind(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, token string,
 		}
 		now := service // with those that are changed: others may have been forced
 		now.Bindings = slices.DeleteFunc(slices.Clone(merged), func(b modeldb.Binding) bool {
-			_, changed := bindings[b.Endpoint]
+			_, changed := r.Bindings[b.Endpoint]
 			return !changed
 		})
 		if err := fulfilled(doc, now, places[service.Name]); err != nil {
 			return nil, err
 		}
 	}
-	publish(o, token, service.Name)
+	publish(o, r.Token, service.Name)
 	return merged, nil
 }
 
