@@ -117,21 +117,29 @@ func withoutSeries(text string) string {
 	return url.String()
 }
 
+// notNil returns data that is {} also in JSON if it is empty.
+func notNil(data map[string]string) map[string]string {
+	if data == nil {
+		return map[string]string{}
+	}
+	return data
+}
+
 func (u *showUnit) shown(unit string, info client.UnitInfo) shownUnit {
-	shown := shownUnit{WorkloadVersion: info.WorkloadVersion, Machine: info.Machine, OpenedPorts: info.OpenedPorts,
+	shown := shownUnit{WorkloadVersion: info.WorkloadVersion, Machine: info.Machine, OpenedPorts: append([]string{}, info.OpenedPorts...),
 		PublicAddress: info.PublicAddress, Charm: withoutSeries(info.Charm), Leader: info.Leader, Life: info.Life}
 	for _, r := range info.Relations {
 		if u.endpoint != "" && u.endpoint != r.Endpoint {
 			continue
 		}
-		one := shownRelation{ID: r.ID, Endpoint: r.Endpoint, RelatedEndpoint: r.RelatedEndpoint, Application: r.Application}
+		one := shownRelation{ID: r.ID, Endpoint: r.Endpoint, RelatedEndpoint: r.RelatedEndpoint, Application: notNil(r.Application)}
 		if u.app {
 			shown.Relations = append(shown.Relations, one)
 			continue
 		}
 		one.Related = map[string]shownData{}
 		for name, of := range r.Units {
-			data := shownData{of.InScope, of.Settings}
+			data := shownData{of.InScope, notNil(of.Settings)}
 			switch {
 			case name == unit:
 				one.Local = &data

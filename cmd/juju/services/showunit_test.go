@@ -16,7 +16,7 @@ func TestShowUnitNamesTheCharmAsClientsExpect(t *testing.T) {
 	for url, want := range map[string]string{"local:bookworm/web-3": "local:web-3", "local:web-3": "local:web-3", "odd url": "odd url"} {
 		u.Model.Returns.Unit = client.UnitInfo{Charm: url, Life: "alive"}
 		u.Types("show-unit", "web/0", "--format", "json")
-		u.Sees(0, `{"web/0":{"opened-ports":null,"charm":"`+want+`","leader":false,"life":"alive"}}`+"\n", "")
+		u.Sees(0, `{"web/0":{"opened-ports":[],"charm":"`+want+`","leader":false,"life":"alive"}}`+"\n", "")
 	}
 }
 
