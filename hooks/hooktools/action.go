@@ -17,7 +17,7 @@ import (
 func withActionTools(tools map[string]commandInfo) map[string]commandInfo {
 	for verb, info := range map[string]commandInfo{
 		"get": {args: "[<key>[.<key> ...]]", purpose: "Print the action's parameters.",
-			details:  "With a key, print what is there, in maps within maps too; nothing if there is nothing.\n",
+			details:  "With a key, print only that parameter; dots separate the keys of nested maps. Print\nnothing if it is not set.\n",
 			examples: []string{"NAME outfile.path"}, make: func() command { return &actionGet{} }},
 		"set": {args: "<key>=<value> [<key>=<value> ...]", purpose: "Set results of the action.",
 			details: `A key with dots sets a value in a map within the results. Keys have lowercase
@@ -25,11 +25,11 @@ letters, digits and hyphens.
 `,
 			examples: []string{"NAME size=5", "NAME outfile.size=10G"}, make: func() command { return &actionSet{} }},
 		"fail": {args: "[<message>]", purpose: "Make the action fail.",
-			details:  "The action has failed once it ends, whatever its exit code. The last message counts.\n",
+			details:  "The action fails when it ends, whatever its exit code, with the last message given.\n",
 			examples: []string{"NAME 'no space left'"}, shown: true,
 			make: func() command { return &actionFail{} }},
-		"log": {args: "<message>", purpose: "Tell how far the action is.",
-			details:  "Users see the message at once: juju show-task.\n",
+		"log": {args: "<message>", purpose: "Report the progress of the action.",
+			details:  "Users see the message immediately, with juju show-task.\n",
 			examples: []string{"NAME 'half done'"}, shown: true, make: func() command { return &actionLog{} }},
 	} {
 		info.details += "\nIt works only in an action.\n"

@@ -10,7 +10,7 @@ import (
 
 var stateGetInfo = commandInfo{
 	args:    "[<key>|-]",
-	purpose: "Print what the charm keeps in the controller for the unit.",
+	purpose: "Print the values that the charm has stored in the controller for the unit.",
 	details: `Print the value of the key or, if the key is - or not given, all of them. A key that
 was not set prints nothing; with --strict, that is an error.
 `,
@@ -59,12 +59,12 @@ func (t *stateGet) run(ctx context.Context, run *toolRun) error {
 
 var stateSetInfo = commandInfo{
 	args:    "<key>=<value> [<key>=<value> ...]",
-	purpose: "Keep something in the controller for the unit.",
+	purpose: "Store values for the unit in the controller.",
 	details: `Only this unit's hooks can read it, and it goes with the unit. Arguments override
 what is in the file, a YAML map of texts.
 
-It is kept once the hook has succeeded. If the hook fails, nothing is changed. A unit
-can keep 2 MiB.
+The values are stored when the hook succeeds. If the hook fails, nothing changes. A unit
+can store 2 MiB.
 `,
 	examples: []string{"state-set schema=3", `echo "user: wp" | state-set --file -`},
 	make:     func() command { return &stateSet{} },
@@ -101,7 +101,7 @@ func (t *stateSet) run(ctx context.Context, run *toolRun) error {
 
 var stateDeleteInfo = commandInfo{
 	args:    "<key>",
-	purpose: "Delete a key of what the charm keeps in the controller.",
+	purpose: "Delete a value that the charm has stored in the controller.",
 	details: `It is deleted once the hook has succeeded. A key that was not set is no error.
 `,
 	examples: []string{"state-delete schema"},

@@ -11,10 +11,10 @@ import (
 )
 
 var isLeaderInfo = commandInfo{
-	purpose: "Tell whether the unit leads its service.",
-	details: `Print True if the unit is the leader, and sure to remain it for 30 seconds. No
-other unit of the service leads at the same time. Ask again for work that takes
-longer.
+	purpose: "Print whether the unit is the leader of its service.",
+	details: `Print True if the unit is the leader and is guaranteed to remain the leader for 30
+seconds. No other unit of the service is the leader at the same time. Call it again
+during work that takes longer.
 `,
 	examples: []string{"is-leader", "is-leader --format json"},
 	make:     func() command { return &isLeader{} },
@@ -88,9 +88,9 @@ func (t *leaderGet) run(ctx context.Context, run *toolRun) error {
 
 var leaderSetInfo = commandInfo{
 	args:    "<key>=<value> [<key>=<value> ...]",
-	purpose: "Set something for all units of the service.",
-	details: `Only the leader can do this. The settings are written at once, and stay even if the
-hook fails. An empty value deletes the key. The hook leader-settings-changed tells
+	purpose: "Set values that all units of the service can read.",
+	details: `Only the leader can do this. The settings are written immediately, and remain even if
+the hook fails. An empty value deletes the key. The hook leader-settings-changed tells
 the other units, which read the settings with leader-get.
 `,
 	examples: []string{"leader-set primary=10.0.0.7", "leader-set token="},
@@ -118,8 +118,8 @@ func (t *leaderSet) run(ctx context.Context, run *toolRun) error {
 var applicationVersionSetInfo = commandInfo{
 	args:    "<version>",
 	purpose: "Set the version that status shows for the service.",
-	details: `It is the version of the software that the charm runs, not that of the charm. It is
-set at once, and stays even if the hook fails.
+	details: `This is the version of the software that the charm runs, not that of the charm. It is
+set immediately, and remains even if the hook fails.
 `,
 	examples: []string{"application-version-set 8.0.36"},
 	shown:    true,

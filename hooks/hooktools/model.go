@@ -12,10 +12,10 @@ import (
 )
 
 var goalStateInfo = commandInfo{
-	purpose: "Print the units and relations that there will be.",
+	purpose: "Print the expected units and relations.",
 	details: `Print the units of the unit's service and, for each of its endpoints, the services
-and units at the other ends, with their statuses: also those that have not joined
-yet. What is going has the status dying.
+and units at the other ends, with their statuses, including those that have not joined
+yet. Units and relations that are being removed have the status dying.
 `,
 	examples: []string{"goal-state", "goal-state --format json"},
 	make:     func() command { return &goalState{} },

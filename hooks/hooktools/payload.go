@@ -12,7 +12,7 @@ import (
 
 var payloadRegisterInfo = commandInfo{
 	args:    "<type> <class> <id> [<tag> ...]",
-	purpose: "Say that a payload runs.",
+	purpose: "Register a running payload.",
 	details: `The class must be one of the charm's payloads, and of this type. A unit has one payload of
 each class: another one replaces it. Its status is running until payload-status-set
 changes it. Users list payloads with juju payloads; the tags are for them. The payload is
@@ -24,9 +24,9 @@ registered when the hook succeeds.
 
 var payloadUnregisterInfo = commandInfo{
 	args:    "<class> <id>",
-	purpose: "Say that a payload does not run any more.",
-	details: `It changes nothing if no payload of the class has this ID. The payload is removed when the
-hook succeeds.
+	purpose: "Remove a payload.",
+	details: `The payload is removed when the hook succeeds. If no payload of the class has this ID,
+nothing changes.
 `,
 	examples: []string{"payload-unregister monitor 0fcgaba"},
 	make:     func() command { return &payload{least: 2, most: 2, do: unregister} },
@@ -34,7 +34,7 @@ hook succeeds.
 
 var payloadStatusSetInfo = commandInfo{
 	args:    "<class> <id> <starting|running|stopping|stopped>",
-	purpose: "Say how a payload is.",
+	purpose: "Set the status of a payload.",
 	details: `The payload must be registered. The status is changed when the hook succeeds.
 `,
 	examples: []string{"payload-status-set monitor 0fcgaba running"},

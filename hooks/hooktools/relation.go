@@ -281,8 +281,8 @@ func (t *relationIDs) run(ctx context.Context, run *toolRun) error {
 
 var relationListInfo = commandInfo{
 	purpose: "List the remote units in a relation.",
-	details: `A unit is in the list from its relation-joined hook on. In its relation-departed
-hook it is no longer. With --app, print the service at the other end instead.
+	details: `A unit is listed from its relation-joined hook on, but no longer in its
+relation-departed hook. With --app, print the service at the other end instead.
 `,
 	examples: []string{"relation-list", "relation-list --app", "relation-list -r db:7 --format json"},
 	make:     func() command { return &relationList{} },

@@ -13,7 +13,7 @@ import (
 var statusSetInfo = commandInfo{
 	args:    "<maintenance|blocked|waiting|active> [<message>]",
 	purpose: "Set the status of the unit's workload.",
-	details: `The status is set at once, and stays even if the hook fails. With --application, the
+	details: `The status is set immediately, and remains even if the hook fails. With --application, the
 leader sets the status of the service, which otherwise is the worst of its units'.
 `,
 	examples: []string{`status-set maintenance "installing packages"`, "status-set active",
