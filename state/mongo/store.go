@@ -47,6 +47,7 @@ func (s *Store) locksOf(database string) *docLocks {
 // leave room for a scan of a large collection, and for a replica set that elects a primary.
 const (
 	dialTimeout   = 20 * time.Second
+	ownTimeout    = 5 * time.Second // to dial the embedded server, which this process runs
 	socketTimeout = time.Minute
 	// primaryTimeout is how long mgo searches for a primary before it fails. How long a request waits for one
 	// is up to outage.Bound.
@@ -67,7 +68,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 		// mgo requires an address; DialServer ignores it.
 		Addrs:      []string{"127.0.0.1:27017"},
 		Direct:     true,
-		Timeout:    dialTimeout,
+		Timeout:    ownTimeout,
 		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
 	})
 	if err != nil {
