@@ -106,8 +106,14 @@ func (m *Model) Do(build func(*modeltxn.Ops) error) {
 // Nothing checks that a transaction changes nothing.
 func (m *Model) Nothing(build func(*modeltxn.Ops) error) {
 	m.t.Helper()
+	m.NoCommit(func() error { return m.Change(m.Ctx, build) })
+}
+
+// NoCommit is Nothing for a call that runs a transaction of its own.
+func (m *Model) NoCommit(call func() error) {
+	m.t.Helper()
 	m.hooks.commits = 0
-	if err := m.Change(m.Ctx, build); err != nil || m.hooks.commits != 0 {
+	if err := call(); err != nil || m.hooks.commits != 0 {
 		m.t.Errorf("the transaction was committed %d times and returned %v, want nothing to do", m.hooks.commits, err)
 	}
 }

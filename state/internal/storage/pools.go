@@ -264,6 +264,11 @@ func (p Pools) Import(ctx context.Context, id, pool string, f entity.Filesystem)
 		if err != nil {
 			return err
 		}
+		if _, err := p.db.Storage(ctx, id); err == nil {
+			return entity.Errorf(entity.AlreadyExists, "storage %q already exists", id)
+		} else if !entity.IsNotFound(err) {
+			return err
+		}
 		from, err := Used{}.Pool(ctx, p.db, o, model, pool)
 		if err != nil {
 			return err
