@@ -57,8 +57,9 @@ func TestResolveRaces(t *testing.T) {
 
 func TestRetryProvisioningRaces(t *testing.T) {
 	w := newWorld(t)
-	m := w.cleanMachine("", entity.Hardware{})
-	w.fails(m)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "cannot start an instance: no room"}))
 	w.st.Before(func() { w.provisioned("0") })
 	w.refused(m.RetryProvisioning(w.ctx, nil), entity.Invalid, "machine 0 is not in error")
 }

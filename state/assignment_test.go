@@ -16,31 +16,6 @@ func (w *world) machineOf(unit string) string {
 	return info.Machine
 }
 
-func TestAliveMachinesAreAssignedUnits(t *testing.T) {
-	w := newWorld(t)
-	s := w.deploy("mysql", statetest.MySQL, 1)
-	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
-	w.ok(err)
-	names, err := s.AddUnits(w.ctx, 2, statetest.To(m.ID(), m.ID()))
-	w.ok(err)
-	for _, name := range names {
-		if got := w.machineOf(name); got != m.ID() {
-			t.Errorf("unit %s is on machine %q, want %s", name, got, m.ID())
-		}
-	}
-	bare, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
-	w.ok(err)
-	w.ok(bare.SetProvisioned(w.ctx, entity.Instance{ID: "i-bare", Nonce: "n"}))
-	w.ok(bare.Destroy(w.ctx, entity.Destruction{}))
-	_, err = s.AddUnits(w.ctx, 1, statetest.To(bare.ID()))
-	w.refused(err, entity.NotAlive, "machine is not alive")
-	names, err = s.AddUnits(w.ctx, 1, nil)
-	w.ok(err)
-	if w.machineOf(names[0]) == bare.ID() {
-		t.Error("a unit is on a machine that is Dying")
-	}
-}
-
 func TestDeployAndAddUnitCreatePrincipals(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)

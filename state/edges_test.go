@@ -53,27 +53,6 @@ func TestUnitNumbersOutliveTheirService(t *testing.T) {
 	}
 }
 
-func TestMachinesThatCannotHostAUnit(t *testing.T) {
-	w := newWorld(t)
-	s := w.deploy("mysql", statetest.MySQL, 0)
-	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
-	w.ok(err)
-	_, err = s.AddUnits(w.ctx, 1, statetest.To("0"))
-	w.refused(err, entity.Invalid, "series does not match")
-	home, err := w.ctrl.Models(w.ctx)
-	w.ok(err)
-	for _, row := range home {
-		if row.Name != state.ControllerModel {
-			continue
-		}
-		st, err := w.ctrl.Model(w.ctx, row.UUID)
-		w.ok(err)
-		_, err = st.AddService(w.ctx, state.AddServiceParams{Name: "mysql",
-			CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: statetest.To("0")})
-		w.refused(err, entity.Invalid, `machine "0" cannot host units`)
-	}
-}
-
 // A machine that has had a unit is never assigned another automatically, even
 // once the unit is gone.
 func TestUsedMachinesAreNotAssigned(t *testing.T) {

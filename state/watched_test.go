@@ -157,7 +157,8 @@ func TestThereAreNoCopiesOfWhatMayBeRolledBack(t *testing.T) {
 
 func TestWhatWatchesReportCanNotBeChanged(t *testing.T) {
 	w := newWorld(t)
-	m := w.cleanMachine("", entity.Hardware{})
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
 	watched, err := w.st.Agents().AsWatched().Machine(w.ctx, m.ID())
 	w.ok(err)
 	if err := watched.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}); err == nil {

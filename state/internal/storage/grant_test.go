@@ -374,7 +374,8 @@ func TestNumbers(t *testing.T) {
 	adds := func(reserve, count int, want ...string) {
 		t.Helper()
 		err := m.Change(m.Ctx, func(o *modeltxn.Ops) error {
-			g := newGrant(m, o, "disk/1", n)
+			g := newGrant(m, o, "disk/1", &storage.Numbers{})
+			g.Numbers = n
 			m.OK(n.Reserve(m.Ctx, m.DB, reserve))
 			m.OK(g.New(m.Ctx, o, map[string]entity.StorageConstraints{"any": {Pool: "dummy", Count: uint64(count)}}, nil))
 			ops, err := o.List()
@@ -466,6 +467,9 @@ func TestStoresOfARollout(t *testing.T) {
 	_, err = storage.Add(m.Ctx, m.DB, "disk/0", "data", want{Count: 1})
 	m.OK(err)
 	modeltest.Same(t, "the storage", shown(m), "data/0 1024 from dummy on disk/0 at /srv/data")
+	m.Unset(modeldb.ServicesC, "disk", "rollout")
+	_, err = storage.Add(m.Ctx, m.DB, "disk/0", "cache", want{Count: 1})
+	m.OK(err)
 	m.Remove(modeldb.CharmsC, "local:jammy/disk-0")
 	m.Set(modeldb.ServicesC, "disk", bson.DocElem{Name: "rollout", Value: modeldb.Rollout{ID: "1", Former: "local:jammy/gone-0"}})
 	_, err = storage.Add(m.Ctx, m.DB, "disk/0", "any", want{Count: 1})
