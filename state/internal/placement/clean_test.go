@@ -116,6 +116,7 @@ func TestCleanMachinesThatChangeMeanwhile(t *testing.T) {
 		{"it starts", host("0"), "", "", "", func(m *modeltest.Model) { setStatus(m, "0", entity.StatusStarted) }, "0"},
 		{"it starts, with a status", host("0"), "", "", entity.StatusPending, func(m *modeltest.Model) { setStatus(m, "0", entity.StatusStarted) }, ""},
 		{"it gets a unit", host("0"), "", "", "", func(m *modeltest.Model) { setMachine(m, "0", "clean", false) }, "10"},
+		{"it gets a unit, and has enough", host("0", hardware(has)), "", "mem=2G", "", func(m *modeltest.Model) { setMachine(m, "0", "clean", false) }, "10"},
 		{"it ends", host("0"), "", "", "", func(m *modeltest.Model) { m.Kill(modeldb.MachinesC, "0", entity.Dying) }, "10"},
 		{"it is upgraded", host("0"), "", "", "", func(m *modeltest.Model) { m.Put(host("0", upgrading)) }, "10"},
 		{"it gets other constraints", host("0"), "mem=4G", "mem=2G", "", func(m *modeltest.Model) {
