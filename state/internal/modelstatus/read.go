@@ -3,6 +3,7 @@ package modelstatus
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,7 @@ type everything struct {
 	networks    modeldb.Networks
 
 	offered  map[string][]entity.RemoteEndpoint       // by offer
+	damaged  map[string]error                         // by offered service: why its charm can't be read
 	opened   map[string]map[string][]entity.PortRange // by machine and unit; set by openPorts
 	awaiting map[string][]string                      // by unit; set by awaitedStorage
 }
@@ -87,13 +89,17 @@ func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 	if err := readMap(ctx, db, modeldb.RemotesC, &a.remotes, remoteID); err != nil {
 		return nil, err
 	}
-	a.offered = map[string][]entity.RemoteEndpoint{}
+	a.offered, a.damaged = map[string][]entity.RemoteEndpoint{}, map[string]error{}
 	for _, o := range a.offers {
 		ch, err := db.Charm(ctx, a.services[o.Service].CharmURL)
-		if err != nil && !entity.IsNotFound(err) {
-			return nil, err
-		} else if err == nil { // else the service was removed between the reads
+		var damaged *modeltxn.DamagedCharm
+		switch {
+		case err == nil:
 			a.offered[o.Name] = o.Offered(ch.Meta)
+		case errors.As(err, &damaged): // the rest of the status can be shown without the endpoints of this offer
+			a.damaged[o.Service] = damaged
+		case !entity.IsNotFound(err): // else the service was removed between the reads
+			return nil, err
 		}
 	}
 	if err := db.All(ctx, modeldb.RelationsC, nil, &a.relations); err != nil {

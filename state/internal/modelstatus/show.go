@@ -145,6 +145,9 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	}
 	said := a.statuses[modeldb.ServiceKey(name)]
 	s.Status, s.WorkloadVersion = withRollout(OfService(said.Mended(), workloads), doc.Rollout), said.Version
+	if why := a.damaged[name]; why != nil {
+		s.Status.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %v)", s.Status.Message, why))
+	}
 	s.Rollout = doc.Rollout.Public()
 	for _, b := range doc.Bindings {
 		if s.Bindings == nil {

@@ -260,6 +260,30 @@ func TestReadOfOtherModels(t *testing.T) {
 		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}, Relations: map[string][]string{"server": {"blog", "web"}}}})
 }
 
+// A charm that can't be read hides nothing but the endpoints that are offered of it, and the service's status names it.
+func TestReadOfADamagedCharm(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, modeldb.Offer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}}, modeldb.Offer{Name: "blog", Service: "web", Endpoints: []string{"site"}})
+	m.PutCharm("local:web-1", "{name: web, summary: s, description: d, provides: {site: {interface: http}}}")
+	m.PutCharm("local:mysql-1", "{name: mysql, summary: s}")
+	s := read(m)
+	modeltest.Same(t, "offers", s.Offers, []entity.OfferStatus{{Name: "blog", Service: "web", CharmURL: "local:web-1",
+		Endpoints: []entity.RemoteEndpoint{{Name: "site", Role: "provider", Interface: "http"}}}, {Name: "shop", Service: "mysql", CharmURL: "local:mysql-1"}})
+	for name, want := range map[string]bool{"mysql": true, "web": false} {
+		if got := said(service(s, name).Status); strings.Contains(got, `(damaged: cannot read charm "local:mysql-1": `) != want {
+			t.Errorf("the status of %s is %q", name, got)
+		}
+	}
+	modeltest.Same(t, "services", len(s.Services), 3)
+	for file, text := range map[string]string{"config.yaml": "options: 1", "actions.yaml": "backup: 1"} {
+		m := newModel(t, modeldb.Offer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}})
+		m.PutCharm("local:mysql-1", "{name: mysql, summary: s, description: d, provides: {server: {interface: mysql}}}", file, text)
+		if got := said(service(read(m), "mysql").Status); !strings.Contains(got, file) {
+			t.Errorf("the status with a damaged %s is %q", file, got)
+		}
+	}
+}
+
 // A status is cut down to what patterns match: with the principals, subordinates, machines and relations that belong to it.
 func TestMatch(t *testing.T) {
 	t.Parallel()

@@ -281,6 +281,15 @@ func (db *DB) Leader(ctx context.Context, service string) (doc modeldb.Leader, t
 	return doc, err == nil, err
 }
 
+// A DamagedCharm is the error for a charm that is stored, but whose metadata, options or actions make no sense.
+type DamagedCharm struct {
+	URL string
+	Why error
+}
+
+func (d *DamagedCharm) Error() string { return fmt.Sprintf("cannot read charm %q: %v", d.URL, d.Why) }
+func (d *DamagedCharm) Unwrap() error { return d.Why }
+
 // Charm returns the parsed files of a charm; the error is entity.NotFound if the model does
 // not have it. A charm never changes, so each is parsed once.
 func (db *DB) Charm(ctx context.Context, url string) (*charm.Charm, error) {
@@ -296,16 +305,16 @@ func (db *DB) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 		Actions: &charm.Actions{Specs: map[string]charm.ActionSpec{}}}
 	var err error
 	if ch.Meta, err = charm.ParseMeta([]byte(files["metadata.yaml"])); err != nil {
-		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+		return nil, &DamagedCharm{url, err}
 	}
 	if text, ok := files["config.yaml"]; ok {
 		if ch.Config, err = charm.ParseConfig([]byte(text)); err != nil {
-			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+			return nil, &DamagedCharm{url, err}
 		}
 	}
 	if text, ok := files["actions.yaml"]; ok {
 		if ch.Actions, err = charm.ParseActions(ch.Meta.Name, []byte(text)); err != nil {
-			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+			return nil, &DamagedCharm{url, err}
 		}
 	}
 	db.charms.Store(url, ch)
