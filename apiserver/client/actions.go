@@ -82,8 +82,8 @@ func (c *Conn) taskRequest(ctx context.Context, method string, ids ...string) ([
 	if err := c.action(ctx, method, request, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != len(ids) {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for %d tasks", len(result.Results), len(ids))
+	if err := areAll(len(ids), len(result.Results)); err != nil {
+		return nil, err
 	}
 	all := make([]Enqueued, len(ids))
 	for i, r := range result.Results {

@@ -17,9 +17,8 @@ func (c *Conn) Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]
 	if err := c.call(ctx, "Annotations", 2, "Get", args, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != len(of) {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for %d requests", len(result.Results),
-			len(of))
+	if err := areAll(len(of), len(result.Results)); err != nil {
+		return nil, err
 	}
 	all := make([]map[string]string, len(of))
 	for i, r := range result.Results {

@@ -23,9 +23,16 @@ func call(ctx context.Context, caller Caller, facade, method string, args, resul
 }
 
 // isOne returns an error if a request for one thing got another number of results.
-func isOne(results int) error {
-	if results == 1 {
+func isOne(results int) error { return areAll(1, results) }
+
+// areAll returns an error if a request for some things got another number of results: it is not known what became of those
+// that have none.
+func areAll(asked, results int) error {
+	switch {
+	case results == asked:
 		return nil
+	case asked == 1:
+		return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", results)
 	}
-	return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", results)
+	return entity.Errorf(entity.Unavailable, "the controller gave %d results for %d requests", results, asked)
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,7 @@ var replies = map[string]any{
 	"CreateModel":            params.ModelInfo{},
 	"CreateToken":            params.CreatedToken{},
 	"Credential":             params.CredentialContentResults{},
+	"CreateStoragePool":      params.ErrorResults{},
 	"CredentialNames":        params.StringsResults{},
 	"Deploy":                 params.DeployResults{},
 	"DestroyMachines":        params.DestroyMachineResults{},
@@ -245,6 +247,7 @@ var replies = map[string]any{
 	"RemoveRemotes":          params.ErrorResults{},
 	"RemoveSpace":            params.RemoveSpaceResults{},
 	"RemoveStorage":          params.ErrorResults{},
+	"RemoveStoragePool":      params.ErrorResults{},
 	"RenameSpace":            params.ErrorResults{},
 	"ResetModelDefaults":     params.ErrorResults{},
 	"ResetPassword":          params.AddUserResults{},
@@ -281,6 +284,7 @@ var replies = map[string]any{
 	"Tokens":                 params.TokenResults{},
 	"UnitInfo":               params.UnitInfoResults{},
 	"UpdateCredential":       params.UpdateCredentialResults{},
+	"UpdateStoragePool":      params.ErrorResults{},
 	"UpgradeModel":           params.UpgradeModelResult{},
 	"UploadCharm":            params.CharmsResponse{},
 	"UploadResource":         params.ResourceUploadResult{},
@@ -364,5 +368,47 @@ func TestCalls(t *testing.T) {
 	want, err := os.ReadFile(path)
 	if diff := gocmp.Diff(string(want), text); diff != "" || err != nil {
 		t.Errorf("%v (run with -update to accept):\n%s", err, diff)
+	}
+}
+
+// What was asked for and has no result may not have been done: it is no success. This holds for all methods that make several
+// changes, or one whose error is the only result.
+func TestRepliesWithAnotherNumberOfResults(t *testing.T) {
+	t.Parallel()
+	f := &fakeServer{}
+	c := f.dial(t)
+	typ, errs, several := reflect.TypeFor[*Conn](), reflect.TypeFor[[]error](), 0
+	for i := range typ.NumMethod() {
+		m := typ.Method(i)
+		args, ok := asks(t.Context(), m)
+		if !ok || strings.Contains(m.Name, "All") { // which makes as many changes as the controller finds
+			continue
+		}
+		asked := 0
+		switch last := m.Type.In(m.Type.NumIn() - 1); {
+		case m.Type.NumOut() > 1 && slices.ContainsFunc([]reflect.Type{m.Type.Out(0), m.Type.Out(1)}, func(t reflect.Type) bool { return t == errs }) &&
+			last.Kind() == reflect.Slice:
+			asked = 2
+			several++
+		case reflect.TypeOf(replies[m.Name]) == reflect.TypeFor[params.ErrorResults]():
+			asked = 1
+		default:
+			continue
+		}
+		for n := range 4 {
+			f.reply = fmt.Sprintf(`{"results":[%s]}`, strings.TrimSuffix(strings.Repeat("{},", n), ","))
+			v, call := reflect.ValueOf(c).Method(i), reflect.Value.Call
+			if m.Type.IsVariadic() {
+				call = reflect.Value.CallSlice
+			}
+			results := call(v, args)
+			err, _ := results[len(results)-1].Interface().(error)
+			if (err == nil) != (n == asked) || err != nil && !errors.Is(err, entity.Unavailable) {
+				t.Errorf("%s with %d requests got %d results, and returned error %v", m.Name, asked, n, err)
+			}
+		}
+	}
+	if several < 15 {
+		t.Errorf("only %d methods make several changes", several)
 	}
 }

@@ -77,7 +77,7 @@ func offerOf(offer *params.ApplicationOfferAdminDetails, refusal *params.Error) 
 func (c *Conn) RemoveOffers(ctx context.Context, how entity.Destruction, urls ...string) ([]error, error) {
 	var result params.ErrorResults
 	err := c.offers(ctx, "DestroyOffers", params.DestroyApplicationOffers{OfferURLs: urls, Destruction: params.FromDestruction(how)}, &result)
-	return errorsOf(result.Results), err
+	return each(len(urls), result.Results, err)
 }
 
 // ModifyOfferAccess grants or revokes a level of access to offers. It returns an error or nil for each, in order.
@@ -88,7 +88,7 @@ func (c *Conn) ModifyOfferAccess(ctx context.Context, action, user, level string
 	}
 	var result params.ErrorResults
 	err := c.offers(ctx, "ModifyOfferAccess", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(urls), result.Results, err)
 }
 
 // The other methods need a connection to the model.
@@ -122,7 +122,7 @@ func (c *Conn) CheckUsers(ctx context.Context, names ...string) ([]error, error)
 	}
 	var result params.ErrorResults
 	err := c.offers(ctx, "CheckUsers", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(names), result.Results, err)
 }
 
 // Consume makes an offer available in the model under a name.
@@ -155,7 +155,7 @@ func (c *Conn) RemoveRemotes(ctx context.Context, how entity.Destruction, names 
 	}
 	var result params.ErrorResults
 	err := c.application(ctx, "DestroyConsumedApplications", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(names), result.Results, err)
 }
 
 // SuspendRelations suspends or resumes relations. It returns an error or nil for each, in order.
@@ -166,5 +166,5 @@ func (c *Conn) SuspendRelations(ctx context.Context, suspended bool, message str
 	}
 	var result params.ErrorResults
 	err := c.application(ctx, "SetRelationsSuspended", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(ids), result.Results, err)
 }

@@ -79,6 +79,9 @@ func (c *Conn) DestroyMachines(
 	}
 	var result params.DestroyMachineResults
 	err = c.call(ctx, "MachineManager", 10, "DestroyMachineWithParams", args, &result)
+	if err == nil {
+		err = areAll(len(ids), len(result.Results))
+	}
 	errs = make([]error, len(result.Results))
 	for i, r := range result.Results {
 		if errs[i] = params.FromError(r.Error); r.Info != nil {
@@ -97,20 +100,23 @@ func (c *Conn) RetryProvisioning(ctx context.Context, constraints *constraints.V
 	for _, id := range ids {
 		args.Machines = append(args.Machines, params.TagOf(entity.MachineTag(id)))
 	}
-	return c.retryProvisioning(ctx, args)
+	results, warnings, err := c.retryProvisioning(ctx, args)
+	errs, err = each(len(ids), results, err)
+	return errs, warnings, err
 }
 
 // RetryAllProvisioning is RetryProvisioning for every such machine.
 func (c *Conn) RetryAllProvisioning(ctx context.Context, constraints *constraints.Value) (
 	errs []error, warnings []string, err error) {
-	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true, Constraints: constraints})
+	results, warnings, err := c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true, Constraints: constraints})
+	return errorsOf(results), warnings, err
 }
 
 func (c *Conn) retryProvisioning(ctx context.Context, args params.RetryProvisioningArgs) (
-	errs []error, warnings []string, err error) {
+	results []params.ErrorResult, warnings []string, err error) {
 	var result params.RetryProvisioningResults
 	err = c.call(ctx, "MachineManager", 10, "RetryProvisioning", args, &result)
-	return errorsOf(result.Results), result.Warnings, err
+	return result.Results, result.Warnings, err
 }
 
 // A Model is a model that the user can access.
@@ -224,10 +230,7 @@ func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruc
 	if err := c.call(ctx, "ModelManager", 10, "DestroyModels", args, &result); err != nil {
 		return err
 	}
-	if len(result.Results) != 1 {
-		return errors.New("the controller's reply does not match the request")
-	}
-	return params.FromError(result.Results[0].Error)
+	return only(result.Results)
 }
 
 // ModelLeftovers returns the cloud resources left behind by models that were destroyed with force. The connection must
@@ -246,8 +249,8 @@ func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.Ra
 	if err := c.call(ctx, "ModelManager", 10, "DumpModelsDB", args, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Results) != 1 {
-		return nil, errors.New("the controller's reply does not match the request")
+	if err := isOne(len(result.Results)); err != nil {
+		return nil, err
 	}
 	if err := result.Results[0].Error; err != nil {
 		return nil, params.FromError(err)

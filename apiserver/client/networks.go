@@ -63,6 +63,9 @@ func (c *Conn) RemoveSpace(ctx context.Context, name string, force bool) (use en
 	var result params.RemoveSpaceResults
 	err = c.spaces(ctx, "RemoveSpace", params.RemoveSpaces{SpaceParams: []params.RemoveSpace{
 		{Space: params.Entity{Tag: params.TagOf(entity.SpaceTag(name))}, Force: force}}}, &result)
+	if err == nil {
+		err = isOne(len(result.Results))
+	}
 	for _, r := range result.Results {
 		if err == nil {
 			err = params.FromError(r.Error)
@@ -88,6 +91,9 @@ func (c *Conn) MoveToSpace(ctx context.Context, name string, cidrs []string, for
 	if err := c.call(ctx, "Subnets", 5, "SubnetsByCIDR", params.CIDRs{CIDRs: cidrs}, &found); err != nil {
 		return nil, err
 	}
+	if err := areAll(len(cidrs), len(found.Results)); err != nil {
+		return nil, err
+	}
 	to := params.MoveSubnetsTo{SpaceTag: params.TagOf(entity.SpaceTag(name)), Force: force}
 	for i, r := range found.Results {
 		switch {
@@ -100,6 +106,9 @@ func (c *Conn) MoveToSpace(ctx context.Context, name string, cidrs []string, for
 	}
 	var result params.MoveSubnetsResults
 	err = c.spaces(ctx, "MoveSubnets", params.MoveSubnets{Args: []params.MoveSubnetsTo{to}}, &result)
+	if err == nil {
+		err = isOne(len(result.Results))
+	}
 	for _, r := range result.Results {
 		if err == nil {
 			err = params.FromError(r.Error)

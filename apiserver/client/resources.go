@@ -18,6 +18,9 @@ func (c *Conn) Resources(ctx context.Context, service string) (of entity.Resourc
 	if err := c.call(ctx, "Resources", 3, "ListResources", args, &results); err != nil {
 		return of, err
 	}
+	if err := isOne(len(results.Results)); err != nil {
+		return of, err
+	}
 	of.Units = map[string]map[string]entity.ResourceFile{}
 	for _, result := range results.Results {
 		if err := params.FromError(result.Error); err != nil {

@@ -13,6 +13,15 @@ func (c *Conn) application(ctx context.Context, method string, args, result any)
 	return c.call(ctx, "Application", 19, method, args, result)
 }
 
+// each returns the errors of the changes that were asked for, in their order, nil for each that succeeded. err is that of the
+// request itself.
+func each(asked int, results []params.ErrorResult, err error) ([]error, error) {
+	if err == nil {
+		err = areAll(asked, len(results))
+	}
+	return errorsOf(results), err
+}
+
 // errorsOf returns the errors of several changes in the order of the request, nil for each that succeeded.
 func errorsOf(results []params.ErrorResult) []error {
 	errs := make([]error, len(results))
@@ -121,6 +130,9 @@ func (c *Conn) DestroyUnits(
 	}
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
+	if err == nil {
+		err = areAll(len(units), len(result.Results))
+	}
 	errs := make([]error, len(result.Results))
 	var info entity.DestroyInfo
 	for i, r := range result.Results {
@@ -146,6 +158,9 @@ func (c *Conn) DestroyServices(
 	}
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
+	if err == nil {
+		err = areAll(len(services), len(result.Results))
+	}
 	errs := make([]error, len(result.Results))
 	var info entity.DestroyInfo
 	for i, r := range result.Results {
@@ -263,7 +278,7 @@ func (c *Conn) Resolve(ctx context.Context, retry bool, units ...string) ([]erro
 	}
 	var result params.ErrorResults
 	err := c.application(ctx, "ResolveUnitErrors", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(units), result.Results, err)
 }
 
 // ResolveAll is Resolve for every unit whose hook has failed.

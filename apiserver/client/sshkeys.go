@@ -35,18 +35,8 @@ func (c *Conn) RemoveSSHKeys(ctx context.Context, ids []string) ([]error, error)
 func (c *Conn) modifyKeys(ctx context.Context, method string, keys []string) ([]error, error) {
 	var result params.ErrorResults
 	args := params.ModifyUserSSHKeys{Keys: keys}
-	if err := c.call(ctx, "KeyManager", 1, method, args, &result); err != nil {
-		return nil, err
-	}
-	if len(result.Results) != len(keys) {
-		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for %d requests", len(result.Results),
-			len(keys))
-	}
-	errs := make([]error, len(keys))
-	for i, r := range result.Results {
-		errs[i] = params.FromError(r.Error)
-	}
-	return errs, nil
+	err := c.call(ctx, "KeyManager", 1, method, args, &result)
+	return each(len(keys), result.Results, err)
 }
 
 // ProxiesSSH reports whether the model's machines are to be reached through the controller's.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -45,6 +44,9 @@ func (c *Conn) ShowStorage(ctx context.Context, ids ...string) ([]entity.Storage
 	}
 	var result params.StorageDetailsResults
 	err := c.storage(ctx, "StorageDetails", args, &result)
+	if err == nil {
+		err = areAll(len(ids), len(result.Results))
+	}
 	all, errs := make([]entity.StorageStatus, len(result.Results)), make([]error, len(result.Results))
 	for i, r := range result.Results {
 		if errs[i] = params.FromError(r.Error); r.Result != nil {
@@ -76,6 +78,9 @@ func (c *Conn) AddStorage(
 			}
 		}
 	}
+	if err == nil { // after an error, the other stores have no results
+		err = areAll(len(stores), len(result.Results))
+	}
 	return ids, err
 }
 
@@ -87,7 +92,7 @@ func (c *Conn) AttachStorage(ctx context.Context, unit string, ids ...string) ([
 	}
 	var result params.ErrorResults
 	err := c.storage(ctx, "Attach", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(ids), result.Results, err)
 }
 
 // DetachStorage detaches instances from their units. It returns an error or nil for each, in order.
@@ -99,7 +104,7 @@ func (c *Conn) DetachStorage(ctx context.Context, how entity.Destruction, ids ..
 	}
 	var result params.ErrorResults
 	err := c.storage(ctx, "DetachStorage", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(ids), result.Results, err)
 }
 
 // RemoveStorage removes instances, and destroys their filesystems unless they are to be released. It returns an error
@@ -115,7 +120,7 @@ func (c *Conn) RemoveStorage(
 	}
 	var result params.ErrorResults
 	err := c.storage(ctx, "Remove", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(ids), result.Results, err)
 }
 
 // ImportFilesystem imports a filesystem that exists in the cloud of a pool but in no model, as an instance for a store,
@@ -124,6 +129,9 @@ func (c *Conn) ImportFilesystem(ctx context.Context, pool, filesystem, store str
 	var result params.ImportStorageResults
 	err = c.storage(ctx, "Import", params.BulkImportStorageParams{Storage: []params.ImportStorageParams{
 		{Kind: params.FilesystemKind, Pool: pool, ProviderID: filesystem, StorageName: store}}}, &result)
+	if err == nil {
+		err = isOne(len(result.Results))
+	}
 	for _, r := range result.Results {
 		if err == nil {
 			err = params.FromError(r.Error)
@@ -171,6 +179,8 @@ func (c *Conn) RemoveStoragePool(ctx context.Context, name string) error {
 
 func (c *Conn) changePool(ctx context.Context, method string, args any) error {
 	var result params.ErrorResults
-	err := c.storage(ctx, method, args, &result)
-	return errors.Join(append(errorsOf(result.Results), err)...)
+	if err := c.storage(ctx, method, args, &result); err != nil {
+		return err
+	}
+	return only(result.Results)
 }

@@ -162,7 +162,7 @@ func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string
 	}
 	var result params.ErrorResults
 	err := c.call(ctx, "ModelManager", 10, "ModifyModelAccess", args, &result)
-	return errorsOf(result.Results), err
+	return each(len(uuids), result.Results, err)
 }
 
 // ModifyControllerAccess grants or revokes a user's access to the controller.
