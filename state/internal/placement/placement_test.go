@@ -101,7 +101,7 @@ var isNew = entity.Placement{New: true}
 // A unit is refused a machine that can't have it, by whoever asks.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	m := newHosts(t, host("0", manager), host("1", instance("manual:10.0.0.1")), host("2", life(entity.Dying)), host("3", noble),
+	m := newHosts(t, host("0", manager, used), host("1", instance("manual:10.0.0.1")), host("2", life(entity.Dying)), host("3", noble),
 		host("4", upgrading), host("5"), host("6", life(entity.Dead)))
 	for _, c := range []struct {
 		to   entity.Placement
