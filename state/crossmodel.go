@@ -133,6 +133,9 @@ func (x CrossModel) Consume(ctx context.Context, p entity.Consumed) error {
 	if !entity.IsValidService(p.Name) {
 		return fail(entity.InvalidService(p.Name))
 	}
+	if len(p.Endpoints) == 0 {
+		return fail(entity.Errorf(entity.Invalid, "the offer has no endpoints"))
+	}
 	doc := modeldb.Remote{Living: x.st.born(), Name: p.Name, Model: p.Model, Offer: p.Offer, URL: p.URL, User: p.User}
 	for _, e := range p.Endpoints {
 		doc.Endpoints = append(doc.Endpoints, modeldb.Endpoint{Service: p.Name, Name: e.Name, Role: e.Role, Interface: e.Interface,

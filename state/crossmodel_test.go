@@ -39,6 +39,13 @@ func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 	w.checkCounts()
 }
 
+// An offer of which no endpoint is known, because the charm of its service is damaged, can't be used.
+func TestOfferWithoutEndpoints(t *testing.T) {
+	w := newWorld(t)
+	w.refused(w.st.CrossModel().Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db"}), entity.Invalid,
+		`cannot consume bob/shop.db as "db": the offer has no endpoints`)
+}
+
 // Where connections come from can be said of relations with other models only, and is never everywhere.
 func TestViaIsForOtherModels(t *testing.T) {
 	w := newWorld(t)

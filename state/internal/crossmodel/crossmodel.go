@@ -2,6 +2,7 @@ package crossmodel
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
@@ -55,7 +56,8 @@ func Connections(ctx context.Context, db *modeltxn.DB, query bson.D) ([]entity.C
 	return all, nil
 }
 
-// Offers returns the offers of a model, by name.
+// Offers returns the offers of a model, by name. An offer whose charm is damaged has no endpoints, so that it does not hide the
+// others, and can be removed.
 func Offers(ctx context.Context, db *modeltxn.DB) ([]entity.Offer, error) {
 	docs, err := db.Offers(ctx, nil)
 	if err != nil {
@@ -73,12 +75,14 @@ func Offers(ctx context.Context, db *modeltxn.DB) ([]entity.Offer, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		one := entity.Offer{Name: d.Name, UUID: d.UUID, Service: d.Service, CharmURL: svc.CharmURL, Description: d.Description, Life: d.Life}
 		ch, err := db.Charm(ctx, svc.CharmURL)
-		if err != nil {
+		var damaged *modeltxn.DamagedCharm
+		if err == nil {
+			one.Endpoints = d.Offered(ch.Meta)
+		} else if !errors.As(err, &damaged) {
 			return nil, err
 		}
-		one := entity.Offer{Name: d.Name, UUID: d.UUID, Service: d.Service, CharmURL: svc.CharmURL, Description: d.Description, Life: d.Life,
-			Endpoints: d.Offered(ch.Meta)}
 		for _, c := range connections {
 			if c.OfferName == d.Name {
 				one.Connections = append(one.Connections, c)

@@ -99,6 +99,11 @@ func TestOffers(t *testing.T) {
 	fresh := modeltest.New(t, modeldb.Service{Name: "mysql", CharmURL: "local:mysql-1"}, modeldb.Offer{Name: "mysql", Service: "mysql"})
 	_, err = crossmodel.Offers(fresh.Ctx, fresh.DB)
 	fresh.Refused(err, entity.NotFound, `charm "local:mysql-1" not found`)
+
+	fresh.PutCharm("local:mysql-1", "{name: mysql}")
+	all, err = crossmodel.Offers(fresh.Ctx, fresh.DB)
+	fresh.OK(err)
+	modeltest.Same(t, "offers of a damaged charm", all, []entity.Offer{{Name: "mysql", Service: "mysql", CharmURL: "local:mysql-1"}})
 }
 
 // members puts units of web on machines of their own into a relation.
