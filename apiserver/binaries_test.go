@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/doc/verify"
 )
 
@@ -28,7 +29,7 @@ func TestBinariesAreDownloaded(t *testing.T) {
 	}
 	w := newWorld(t, func(c *Config) {
 		c.Binaries = &facades.Binaries{Path: path, SHA256: "abcdef"}
-		c.Upgrades = &fakeUpgrades{t: t, kept: map[string]string{"fedcba": before}}
+		c.Upgrades = &facadestest.Upgrades{Kept: map[string]string{"fedcba": before}}
 		c.Limits = DefaultLimits()
 		c.Limits.Downloads, c.Limits.DownloadWait = 1, time.Millisecond
 	})

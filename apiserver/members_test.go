@@ -13,6 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -101,7 +102,7 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
 	statetest.OK(t, err)
 	c, st := statetest.ControllerOn(t, store, controller.Options{Shared: true})
-	f := &fakeControllers{nodes: []entity.ControllerNode{{Machine: "0"}}}
+	f := &facadestest.Controllers{All: []entity.ControllerNode{{Machine: "0"}}}
 	w := newWorldOf(t, c, st, func(c *Config) { c.Controllers = f }).populate()
 	events, err := st.Watches().ModelConfig(t.Context())
 	w.ok(err)
@@ -122,7 +123,7 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 	if life() {
 		t.Error("with one controller, the login of an agent made the model be read again")
 	}
-	f.nodes = append(f.nodes, entity.ControllerNode{Machine: "1"})
+	f.All = append(f.All, entity.ControllerNode{Machine: "1"})
 	w.dial(w.info(entity.UnitTag("mysql/0")))
 	if !life() {
 		t.Error("with two controllers, an agent that has just logged in reads what was read before")

@@ -1,34 +1,18 @@
 package apiserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"juju/apiserver/client"
-	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
-	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// rehearsed plans changes by making them.
-type rehearsed struct{ w *world }
-
-func (r rehearsed) Plan(ctx context.Context, _ string, _ func(string) bool,
-	change func(context.Context, *controller.Controller, *state.State) error) (entity.Plan, error) {
-	token, err := r.w.st.Transactions().Token(ctx)
-	if err == nil {
-		err = change(ctx, r.w.controller, r.w.st)
-	}
-	return entity.Plan{Token: token}, err
-}
 
 // A plan is of one of the methods that can be planned, called as the user; a client that only plans makes no other change.
 // A change with a token is made while the model is as it was, and is in the audit log as itself.
@@ -38,19 +22,19 @@ func TestPlans(t *testing.T) {
 	ctx := t.Context()
 	dry := w.dial(w.adminInfo(w.st.UUID()))
 	dry.PlanOnly()
-	before := w.stored()
+	before, err := w.st.Transactions().Token(ctx)
+	w.ok(err)
 	if _, err := dry.Expose(ctx, "mysql", nil); !errors.Is(err, entity.NotSupported) {
 		t.Errorf("without anyone to plan: %v", err)
 	}
 	if _, err := dry.ClearPendingResources(ctx, nil, false); !errors.Is(err, entity.NotSupported) {
 		t.Errorf("what can't be planned: %v", err)
 	}
-	if w.stored() != before {
+	token, err := w.st.Transactions().Token(ctx)
+	if w.ok(err); token != before {
 		t.Error("a client that only plans has changed the model")
 	}
-	token, err := w.st.Transactions().Token(ctx)
-	w.ok(err)
-	w.server.backend.Plans = rehearsed{w}
+	w.server.backend.Plans = facadestest.Plans{Controller: w.controller, Model: w.st}
 	errs, _, err := dry.DestroyUnits(ctx, entity.Destruction{}, "mysql/77")
 	if plan := dry.Planned(); !errors.Is(err, client.ErrPlanned) || len(errs) > 0 || plan == nil || plan.Token != token ||
 		len(plan.Refused) != 1 || plan.Refused[0] != `unit "mysql/77" does not exist` {
@@ -91,7 +75,7 @@ func TestPlansOfSeveralChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
-	w.server.backend.Plans = rehearsed{w}
+	w.server.backend.Plans = facadestest.Plans{Controller: w.controller, Model: w.st}
 	dry := w.dial(w.adminInfo(w.st.UUID()))
 	dry.PlanOnly()
 	dry.KeepForPlan()
@@ -168,7 +152,7 @@ func TestPlansOfSeveralChanges(t *testing.T) {
 func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.server.backend.Plans = rehearsed{w}
+	w.server.backend.Plans = facadestest.Plans{Controller: w.controller, Model: w.st}
 	dry := w.dial(w.adminInfo(w.st.UUID()))
 	dry.PlanOnly()
 	archive, err := os.Open(statetest.CharmArchive(t, "{name: red, summary: s, description: d}",
@@ -185,41 +169,12 @@ func TestAPlanKnowsTheActionsOfACharm(t *testing.T) {
 	}
 }
 
-// notPlanned are the methods that change a model and are not planned: a plan has charms itself, is about no host, is not what
-// it guards, and does not tell of files that no service has, or of tokens, which are the controller's; ImportKeys always
-// refuses. What comes of the upgrade of an operating system depends on the user, who does it.
-var notPlanned = []string{"Charms.AddCharm", "KeyManager.ImportKeys", "MachineManager.ProvisioningScript",
-	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources", "Tokens.Create"}
-
-// A client that only plans reads what it needs, and every change can be planned.
-func TestAPlanningClientReads(t *testing.T) {
-	t.Parallel()
-	for _, r := range facades.Routes() {
-		if r.At&facades.AtModel == 0 || !r.ForUsers() {
-			continue
-		}
-		reads := r.Effect == facades.Reads || r.Effect == facades.Checks
-		if unplanned := slices.Contains(notPlanned, r.Facade+"."+r.Method); params.IsPlannable(r.Facade, r.Method) == (reads || unplanned) {
-			t.Errorf("%s.%s is planned, or reads, or is neither: one of these", r.Facade, r.Method)
-		}
-		if got := params.IsRead(r.Facade, r.Method); got != reads {
-			t.Errorf("%s.%s reads: %v, want %v", r.Facade, r.Method, got, reads)
-		}
-	}
-	w := newWorld(t).populate()
-	dry := w.dial(w.adminInfo(w.st.UUID()))
-	dry.PlanOnly()
-	if _, err := dry.Leader(t.Context(), "mysql"); errors.Is(err, entity.NotSupported) {
-		t.Error(err)
-	}
-}
-
 // A plan needs no more of a resource's file than its sum: for a new service, for an upgrade, and for one that has it.
 func TestAPlanHasTheFilesOfResources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	w.server.backend.Plans = rehearsed{w} // the plans are made
+	w.server.backend.Plans = facadestest.Plans{Controller: w.controller, Model: w.st} // the plans are made
 	url := statetest.Charm(t, w.st, `{name: site, summary: s, description: d, resources: {pages: {type: file, filename: p}}}`)
 	dry := w.dial(w.adminInfo(w.st.UUID()))
 	dry.PlanOnly()
@@ -272,30 +227,4 @@ func TestAPlanHasTheFilesOfResources(t *testing.T) {
 	w.ok(made.UploadResource(ctx, "site", "pages", ids["pages"], strings.NewReader("five")))
 	_, err = made.SetCharm(ctx, client.SetCharmArgs{Service: "site", CharmURL: url, Resources: ids})
 	w.ok(err)
-}
-
-// What disables commands is no obstacle to a plan of what enables them, nor to that with a token; it is to the others.
-func TestBlocksArePlanned(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	ctx := t.Context()
-	w.server.backend.Plans = rehearsed{w}
-	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
-	dry := w.dial(w.adminInfo(w.st.UUID()))
-	dry.PlanOnly()
-	if _, err := dry.Expose(ctx, "mysql", nil); !errors.Is(err, entity.OperationBlocked) {
-		t.Errorf("a plan of what is disabled: %v", err)
-	}
-	token, err := w.st.Transactions().Token(ctx)
-	w.ok(err)
-	made := w.dial(w.adminInfo(w.st.UUID()))
-	made.OnlyIfUnchanged(token)
-	if _, err := made.Expose(ctx, "mysql", nil); !errors.Is(err, entity.OperationBlocked) {
-		t.Errorf("what is disabled: %v", err)
-	}
-	w.ok(made.SwitchBlockOff(ctx, entity.BlockChange))
-	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
-	if err := dry.SwitchBlockOff(ctx, entity.BlockChange); !errors.Is(err, client.ErrPlanned) || len(dry.Planned().Refused) > 0 {
-		t.Errorf("%v, the plan is %+v", err, dry.Planned())
-	}
 }

@@ -2,52 +2,23 @@ package apiserver
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
-// fakeUpgrades are those of a controller of version 1.2.3, which is that of the tests' servers.
-type fakeUpgrades struct {
-	t         *testing.T
-	installed map[entity.Binaries]string
-	switched  []entity.Binaries
-	by        string
-	replied   <-chan struct{}
-	kept      map[string]string // archives, by hash
-}
-
-var runs = entity.Binaries{Version: "1.2.3", SHA256: strings.Repeat("12", 32)}
-
-func (f *fakeUpgrades) Running(context.Context) (entity.ControllerBinaries, error) {
-	return entity.ControllerBinaries{Binaries: runs}, nil
-}
-
-func (f *fakeUpgrades) Install(_ context.Context, file string, p entity.Binaries) error {
-	text, err := os.ReadFile(file)
-	f.installed[p] = string(text)
-	return err
-}
-
-func (f *fakeUpgrades) Archive(sha256 string) string { return f.kept[sha256] }
-
-func (f *fakeUpgrades) Switch(_ context.Context, by string, to entity.Binaries, replied <-chan struct{}) error {
-	f.switched, f.by, f.replied = append(f.switched, to), by, replied
-	return nil
-}
-
-func upgradeWorld(t *testing.T) (*world, *fakeUpgrades) {
-	f := &fakeUpgrades{t: t, installed: map[entity.Binaries]string{}}
+// upgradeWorld is a controller of version 1.2.3 that can be upgraded.
+func upgradeWorld(t *testing.T) (*world, *facadestest.Upgrades) {
+	f := &facadestest.Upgrades{Installed: map[entity.Binaries]string{}}
 	w := newWorld(t, func(c *Config) {
-		c.Upgrades, c.Binaries = f, &facades.Binaries{Path: filepath.Join(t.TempDir(), "none"), SHA256: runs.SHA256}
+		c.Upgrades, c.Binaries = f, &facades.Binaries{Path: filepath.Join(t.TempDir(), "none"), SHA256: facadestest.Runs.SHA256}
 		c.Commit = "c0ffee"
 		c.Limits = DefaultLimits()
 		c.Limits.Binaries = 100
@@ -104,85 +75,38 @@ func TestOnlySuperusersUpgradeTheController(t *testing.T) {
 	if _, err := root.UpgradeModel(ctx, own, older, false); err == nil || err.Error() != refused {
 		t.Errorf("a downgrade: %v", err)
 	}
-	if to, err := root.UpgradeModel(ctx, own, newer, true); to.Version != "1.3.0" || err != nil || len(f.switched) > 0 {
-		t.Errorf("a dry run: %v, %v, %v", to, err, f.switched)
+	if to, err := root.UpgradeModel(ctx, own, newer, true); to.Version != "1.3.0" || err != nil || len(f.Switched) > 0 {
+		t.Errorf("a dry run: %v, %v, %v", to, err, f.Switched)
 	}
 	for _, newest := range []string{"", params.NewestVersion, entity.JujuVersion} {
 		to, err := root.UpgradeModel(ctx, own, entity.Binaries{Version: newest}, false)
-		if to.Version != "1.2.3" || !errors.Is(err, entity.AlreadyExists) || err.Error() != "no upgrades available" || len(f.switched) > 0 {
-			t.Errorf("to the newest, %q: %v, %v, %v", newest, to, err, f.switched)
+		if to.Version != "1.2.3" || !errors.Is(err, entity.AlreadyExists) || err.Error() != "no upgrades available" || len(f.Switched) > 0 {
+			t.Errorf("to the newest, %q: %v, %v, %v", newest, to, err, f.Switched)
 		}
 	}
-	if len(f.installed) != 1 || f.installed[newer] != "binaries" {
-		t.Errorf("installed are %q", f.installed)
+	if len(f.Installed) != 1 || f.Installed[newer] != "binaries" {
+		t.Errorf("installed are %q", f.Installed)
 	}
 	if to, err := root.UpgradeModel(ctx, own, newer, false); to.Version != "1.3.0" || err != nil {
 		t.Errorf("%v, %v", to, err)
 	}
-	if len(f.switched) != 1 || f.switched[0] != newer {
-		t.Errorf("switched to %v", f.switched)
+	if len(f.Switched) != 1 || f.Switched[0] != newer {
+		t.Errorf("switched to %v", f.Switched)
 	}
 	// The agents of other models keep what they have.
-	if p, err := w.st.Settings().Binaries(ctx); p != runs || err != nil {
+	if p, err := w.st.Settings().Binaries(ctx); p != facadestest.Runs || err != nil {
 		t.Errorf("the model wants %v, %v", p, err)
 	}
 	if p, err := w.server.controllerModel.Settings().Binaries(ctx); p.Version != "" || err != nil {
 		t.Errorf("the controller's own model wants %v, %v", p, err)
 	}
 	select {
-	case <-f.replied:
+	case <-f.Replied:
 		t.Error("the connection has ended before the client has")
 	default:
 	}
 	root.Close()
-	<-f.replied
-}
-
-func TestAModelIsUpgradedToWhatTheControllerHas(t *testing.T) {
-	w, f := upgradeWorld(t)
-	ctx := t.Context()
-	root := w.dial(w.adminInfo(""))
-	upgrade := func(version string, dryRun bool, want, says string) {
-		t.Helper()
-		got, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Binaries{Version: version}, dryRun)
-		if says == "" && (got.Build() != want || err != nil) || says != "" && (err == nil || err.Error() != says) {
-			t.Errorf("to %q: %v, %v, want %s %s", version, got, err, want, says)
-		}
-	}
-	upgrade("", false, "", "no upgrades available")
-	old := entity.Binaries{Version: "1.2.0", SHA256: strings.Repeat("34", 32)}
-	w.ok(w.st.Settings().SetBinaries(ctx, old))
-	if status, err := w.dial(w.adminInfo(w.st.UUID())).Status(ctx); err != nil || status.Model.Version != "1.2.0" {
-		t.Errorf("status shows %v, %v", status.Model, err)
-	}
-	upgrade("1.3.0", false, "", "a hosted model cannot have a higher version than the server model: 1.3.0 > 1.2.3")
-	upgrade("1.1.0", false, "", "cannot upgrade the model to 1.1.0: its version is 1.2.0, and a downgrade is not supported")
-	upgrade("1.2.1", false, "", "no matching agent versions available: the controller has 1.2.3")
-	upgrade("new", false, "", `invalid version "new"`)
-	for _, newest := range []string{"", params.NewestVersion, entity.JujuVersion} {
-		upgrade(newest, true, "1.2.3 (c0ffee)", "")
-	}
-	if p, err := w.st.Settings().Binaries(ctx); p != old || err != nil {
-		t.Errorf("after refusals and a dry run the model wants %v, %v", p, err)
-	}
-	upgrade("1.2.3", false, "1.2.3 (c0ffee)", "")
-	if p, err := w.st.Settings().Binaries(ctx); p != runs || err != nil {
-		t.Errorf("the model wants %v, %v", p, err)
-	}
-	if len(f.switched) > 0 {
-		t.Errorf("the controller switches to %v", f.switched)
-	}
-	w.addUser("bob")
-	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
-	if _, err := w.userConn("bob", "").UpgradeModel(ctx, w.st.UUID(), entity.Binaries{}, false); entity.KindOf(err) !=
-		entity.Unauthorized {
-		t.Errorf("a user with write access: %v", err)
-	}
-	w.ok(w.st.Settings().SetBinaries(ctx, entity.Binaries{Version: "1.2.3", SHA256: old.SHA256}))
-	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockChange, ""))
-	if _, err := root.UpgradeModel(ctx, w.st.UUID(), entity.Binaries{}, false); entity.KindOf(err) != entity.OperationBlocked {
-		t.Errorf("with a block: %v", err)
-	}
+	<-f.Replied
 }
 
 // Status says which version each agent runs, and which have yet to be upgraded, or why they can't be.
@@ -233,18 +157,18 @@ func TestStatusShowsAgentBinaries(t *testing.T) {
 	wait("1.2.0 (c0-dirty)||1.2.0 (c0-dirty)|")
 	all := w.admin().watchesAll()
 	all.next(3)
-	w.ok(w.st.Settings().SetBinaries(ctx, runs))
+	w.ok(w.st.Settings().SetBinaries(ctx, facadestest.Runs))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	for _, name := range []string{"machine 0", "unit mysql/0"} { // no document of theirs has changed
 		all.until(name, func(d map[string]any) bool { return at(d, "agent-status", "message") == "upgrade to 1.2.3 is pending" })
 	}
 	w.ok(client.AgentFacade{Caller: atM}.SetUpgradeError(ctx, m0, "upgrade to 1.2.3 failed: no such luck"))
 	wait("1.2.0 (c0-dirty)|upgrade to 1.2.3 failed: no such luck|1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
-	if p, err := (client.AgentFacade{Caller: atM}).Programs(ctx, m0); p != runs || err != nil {
+	if p, err := (client.AgentFacade{Caller: atM}).Programs(ctx, m0); p != facadestest.Runs || err != nil {
 		t.Errorf("the agent is to run %v, %v", p, err)
 	}
 	atM.Close()
-	agent(m0, runs)
+	agent(m0, facadestest.Runs)
 	wait("1.2.3||1.2.0 (c0-dirty)|upgrade to 1.2.3 is pending")
 	atU.Close()
 	agent(u0, entity.Binaries{Version: "1.4.0"}) // newer than the model

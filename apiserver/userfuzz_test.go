@@ -21,6 +21,7 @@ import (
 
 	"juju/agent/controller/rehearsal"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/doc/verify"
 	"juju/provider/dummytest"
@@ -65,10 +66,12 @@ func newUserWorld(t testing.TB) *userWorld {
 	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
 	w := &userWorld{conns: map[string]*rawConn{}, log: watchErrors(t)}
-	w.world = newWorld(t, onCloud(cloud), withHosts, func(c *Config) {
+	w.world = newWorld(t, func(c *Config) {
+		facadestest.OnCloud(&c.Config, cloud)
+		c.ManualHosts = facadestest.Hosts{}
 		c.Plans = rehearsal.NewStage(rehearsal.Stage{Store: statetest.StoreOf(c.Controller), Controller: c.Controller, Temp: t.TempDir()})
-		c.Upgrades = &fakeUpgrades{installed: map[entity.Binaries]string{}}
-		c.Controllers = &fakeControllers{nodes: []entity.ControllerNode{{Machine: "0", Up: true}}}
+		c.Upgrades = &facadestest.Upgrades{Installed: map[entity.Binaries]string{}}
+		c.Controllers = &facadestest.Controllers{All: []entity.ControllerNode{{Machine: "0", Up: true}}}
 		c.API = func() ([]string, string) { return []string{"192.0.2.1:17070"}, pki().ca.Cert }
 		c.DestroyController = func(context.Context) error { return nil }
 	})

@@ -252,29 +252,6 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	}
 }
 
-// Methods that name models are refused by the blocks of each model.
-func TestBlocksOfNamedModels(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.addUser("ann")
-	w.ok(w.st.Blocks().SwitchOn(t.Context(), entity.BlockChange, "locked"))
-	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
-	change := func(uuid string) params.ModifyModelAccess {
-		return params.ModifyModelAccess{UserTag: params.TagOf(entity.UserTag("ann")), Action: "grant", Access: "read",
-			ModelTag: params.TagOf(entity.ModelTag(uuid))}
-	}
-	reply := c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
-		Changes: []params.ModifyModelAccess{change(w.st.UUID()), change(w.server.controllerModel.UUID())}})
-	var results params.ErrorResults
-	w.ok(json.Unmarshal(reply.Response, &results))
-	if e := results.Results[0].Error; e == nil || e.Code != "operation is blocked" || e.Message != "locked" {
-		t.Errorf("at the blocked model: %+v", e)
-	}
-	if e := results.Results[1].Error; e != nil {
-		t.Errorf("at the other: %+v", e)
-	}
-}
-
 // A user who loses access loses it at once on open connections. The next request is refused
 // and ends the connection, and streams end by themselves. Others are not affected.
 func TestLostRights(t *testing.T) {

@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
 	"testing"
 
@@ -11,16 +9,6 @@ import (
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// keysOf returns the keys of a JSON object.
-func keysOf(t *testing.T, text json.RawMessage) map[string]json.RawMessage {
-	t.Helper()
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return object
-}
 
 // Clients of several releases of Juju find their version of each facade in the reply to the login, and every method is
 // served at each of them. A version that is not in the table is refused in Juju's words.
@@ -72,40 +60,6 @@ func TestFacadesAtSeveralVersions(t *testing.T) {
 				t.Errorf("%s %d has no %s", r.Facade, version, r.Method)
 			}
 		}
-	}
-}
-
-// ModelManager 9 has the default series and base in a model's description, and 10 has not; all else is the same.
-func TestOlderModelInfo(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
-	of := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(w.st.UUID()))}}}
-	info := func(version int) map[string]json.RawMessage {
-		reply := c.call("ModelManager", version, "ModelInfo", of)
-		if err := reply.Err(); err != nil {
-			t.Fatal(err)
-		}
-		var results struct {
-			Results []struct{ Result json.RawMessage }
-		}
-		if err := json.Unmarshal(reply.Response, &results); err != nil {
-			t.Fatal(err)
-		}
-		return keysOf(t, results.Results[0].Result)
-	}
-	older, newer := info(9), info(10)
-	if series, base := string(older["default-series"]), string(older["default-base"]); series != `"jammy"` || base != `"ubuntu@22.04/stable"` {
-		t.Errorf("default series %s, base %s", series, base)
-	}
-	delete(older, "default-series")
-	delete(older, "default-base")
-	if !maps.EqualFunc(older, newer, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
-		t.Errorf("version 9 has %s, 10 has %s", older, newer)
-	}
-	made := keysOf(t, c.call("ModelManager", 9, "CreateModel", params.ModelCreateArgs{Name: "more"}).Response)
-	if string(made["default-series"]) != `"jammy"` {
-		t.Errorf("a new model has the default series %s", made["default-series"])
 	}
 }
 

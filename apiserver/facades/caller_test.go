@@ -15,7 +15,7 @@ func TestInternalErrorsAreLogged(t *testing.T) {
 	if err := loggo.RegisterWriter("test", &log); err != nil {
 		t.Fatal(err)
 	}
-	defer loggo.ResetLogging()
+	defer loggo.RemoveWriter("test")
 	WireError("nothing", nil)
 	WireError("refused", entity.Errorf(entity.NotFound, "not found"))
 	WireError("broken", errors.New("bolt"))
