@@ -6,18 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gopkg.in/macaroon.v2"
 
 	"juju/apiserver/client"
-	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// blog is the UUID of a model of another controller.
-const blog = "deadbeef-0000-4000-8000-00000000b109"
 
 // consumerInfo is how another controller logs in with a token.
 func (w *world) consumerInfo(token string) client.Info {
@@ -25,94 +20,6 @@ func (w *world) consumerInfo(token string) client.Info {
 	id, err := controller.TokenID(token)
 	w.ok(err)
 	return client.Info{Addresses: []string{w.address}, CACert: pki().ca.Cert, Model: w.st.UUID(), Tag: entity.ConsumerTag(id), Password: token}
-}
-
-// A consumer of another controller sees its offer and the relations that were made with its token, and changes no others.
-func TestConsumersOfOtherControllers(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	ctx := t.Context()
-	offer := w.offerMySQL()
-	_, err := w.server.controller.AddUser(ctx, controller.AddUserParams{Name: "bob", Password: "a long password", Creator: statetest.Admin})
-	w.ok(err)
-	w.ok(w.server.controller.GrantOffer(ctx, w.st.UUID(), offer, "bob", controller.AccessConsume, statetest.Admin))
-	dial := func(user string) client.CrossModelRelationsFacade {
-		token, err := w.server.controller.NewConsumer(ctx, user, w.st.UUID(), offer)
-		w.ok(err)
-		return client.CrossModelRelationsFacade{Caller: w.dial(w.consumerInfo(token))}
-	}
-	admin, bob := dial(statetest.Admin), dial("bob")
-	near := entity.NearEnd{Service: "wordpress", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}
-
-	if s, err := bob.OfferStatus(ctx); err != nil || s.Status == "" {
-		t.Errorf("the status of the offer: %v, %v", s, err)
-	}
-	w.ok(bob.Connect(ctx, blog, 3, near, "server"))
-	w.ok(bob.Connect(ctx, blog, 3, near, "server")) // again, as after a lost reply
-	w.ok(admin.Connect(ctx, blog, 3, near, "server"))
-	theirs, err := bob.Relations(ctx)
-	w.ok(err)
-	others, err := admin.Relations(ctx)
-	w.ok(err)
-	if len(theirs) != 1 || len(others) != 1 || theirs[0].Relation == others[0].Relation || theirs[0].User != "bob" || theirs[0].Counterpart != 3 {
-		t.Fatalf("bob has %+v, admin has %+v", theirs, others)
-	}
-	mine := theirs[0].Relation
-	joined := entity.Members{Units: map[int]map[string]string{0: {"host": "h"}}, Application: map[string]string{"a": "b"}}
-	w.ok(bob.Mirror(ctx, mine, joined))
-	in := func(relation int) (names []string) {
-		t.Helper()
-		u, err := w.st.Unit(ctx, "mysql/0")
-		w.ok(err)
-		data, err := u.RelationData(ctx)
-		w.ok(err)
-		for _, d := range data {
-			for name, unit := range d.Units {
-				if d.ID == relation && unit.InScope {
-					names = append(names, name)
-				}
-			}
-		}
-		return names
-	}
-	if got := in(mine); len(got) != 1 || !strings.HasPrefix(got[0], "remote-") || !strings.HasSuffix(got[0], "/0") {
-		t.Errorf("in bob's relation: %v", got)
-	}
-
-	// Of another's relation, or one of the model itself, a consumer learns nothing.
-	w.ok(admin.Mirror(ctx, mine, entity.Members{}))
-	w.ok(admin.End(ctx, mine))
-	if _, err := admin.Members(ctx, mine); !errors.Is(err, entity.NotFound) {
-		t.Errorf("another's members: %v", err)
-	}
-	if r, err := w.st.RelationByID(ctx, mine); err != nil || r.Life() != entity.Alive || len(in(mine)) != 1 {
-		t.Errorf("another consumer changed the relation: %v", err)
-	}
-	for what, err := range map[string]error{
-		"a model":    bob.Connect(ctx, "blog", 4, near, "server"),
-		"a relation": bob.Connect(ctx, blog, -4, near, "server"),
-		"a unit":     bob.Mirror(ctx, mine, entity.Members{Units: map[int]map[string]string{-1: {}}}),
-		"a role":     bob.Connect(ctx, blog, 4, entity.NearEnd{Service: "wordpress", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "peer", Interface: "mysql"}}, "server"),
-	} {
-		if !errors.Is(err, entity.Invalid) {
-			t.Errorf("%s that is not valid: %v", what, err)
-		}
-	}
-
-	// Who may no longer consume can end what there is, and begin nothing.
-	w.ok(w.server.controller.RevokeOffer(ctx, w.st.UUID(), offer, "bob", controller.AccessConsume))
-	if err := bob.Connect(ctx, blog, 5, near, "server"); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("a relation without access: %v", err)
-	}
-	w.ok(bob.Mirror(ctx, mine, entity.Members{}))
-	w.ok(bob.End(ctx, mine))
-	w.ok(bob.End(ctx, mine))
-	if theirs, err = bob.Relations(ctx); err != nil || len(theirs) == 1 && theirs[0].Life == entity.Alive {
-		t.Errorf("after the end: %+v, %v", theirs, err)
-	}
-	if others, err = admin.Relations(ctx); err != nil || len(others) != 1 || others[0].Life != entity.Alive {
-		t.Errorf("the other consumer has %+v, %v", others, err)
-	}
 }
 
 // offerMySQL offers the model's mysql as "hosted", and returns the offer's UUID.
@@ -162,7 +69,7 @@ func TestTokensOfConsumers(t *testing.T) {
 			i.Password = edited(func(f map[string]any) { f["caveats"] = f["caveats"].([]any)[:2] })
 		},
 		"another user":      func(i *client.Info) { i.Password = strings.Replace(token, "user "+statetest.Admin, "user root", 1) },
-		"one more offer":    func(i *client.Info) { i.Password = added("offer " + blog) },
+		"one more offer":    func(i *client.Info) { i.Password = added("offer deadbeef-0000-4000-8000-00000000b109") },
 		"an unknown caveat": func(i *client.Info) { i.Password = added("until tomorrow") },
 		"a wrong signature": func(i *client.Info) {
 			i.Password = edited(func(f map[string]any) { f["signature"] = strings.Repeat("0", 64) })
@@ -181,90 +88,5 @@ func TestTokensOfConsumers(t *testing.T) {
 		if !errors.Is(err, entity.Unauthorized) || err.Error() != "invalid entity name or password" {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// What GetConsumeDetails gives to a client is enough for another controller; what is passed on wrongly is refused, and
-// nothing is consumed.
-func TestConsumeOffersOfOtherControllers(t *testing.T) {
-	t.Parallel()
-	addresses := []string{"192.0.2.1:17070"}
-	w := newWorld(t, func(c *Config) { c.API = func() ([]string, string) { return addresses, pki().ca.Cert } }).populate()
-	ctx := t.Context()
-	w.offerMySQL()
-	conn := w.dial(w.adminInfo(w.st.UUID()))
-	offer, external, err := w.dial(w.adminInfo("")).ConsumeDetails(ctx, "admin/default.hosted")
-	w.ok(err)
-	if external == nil || external.Controller != w.server.controller.UUID() || cmp.Diff(addresses, external.Addresses) != "" {
-		t.Fatalf("the controller of the offer: %+v", external)
-	}
-	// The offer is this controller's own: it needs no token, but can't be consumed in its own model.
-	if err := conn.ConsumeExternal(ctx, offer, *external, "db"); !errors.Is(err, entity.NotSupported) {
-		t.Errorf("an offer of the own model: %v", err)
-	}
-	external.Controller, external.Name = blog, "other"
-	for name, change := range map[string]func(*entity.Offer, *entity.External){
-		"no token":     func(_ *entity.Offer, e *entity.External) { e.Token = "{}" },
-		"no addresses": func(_ *entity.Offer, e *entity.External) { e.Addresses = nil },
-		"no port":      func(_ *entity.Offer, e *entity.External) { e.Addresses = []string{"192.0.2.1"} },
-		"no CA":        func(_ *entity.Offer, e *entity.External) { e.CACert = "CA" },
-		"no name":      func(_ *entity.Offer, e *entity.External) { e.Name = "" },
-		"no endpoints": func(o *entity.Offer, _ *entity.External) { o.Endpoints = nil },
-		"no offer":     func(o *entity.Offer, _ *entity.External) { o.UUID = "hosted" },
-		"no model":     func(o *entity.Offer, _ *entity.External) { o.Model = "" },
-		"a peer": func(o *entity.Offer, _ *entity.External) {
-			o.Endpoints = []entity.RemoteEndpoint{{Name: "a", Role: "peer", Interface: "b"}}
-		},
-	} {
-		o, e := offer, *external
-		change(&o, &e)
-		if err := conn.ConsumeExternal(ctx, o, e, "db"); !errors.Is(err, entity.Invalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if all, err := w.st.CrossModel().Consumed(ctx); err != nil || len(all) > 0 {
-		t.Fatalf("consumed: %v, %v", all, err)
-	}
-	w.ok(conn.ConsumeExternal(ctx, offer, *external, "db"))
-	all, err := w.st.CrossModel().Consumed(ctx)
-	w.ok(err)
-	if len(all) != 1 || all[0].URL != "other:admin/default.hosted" || all[0].External == nil || all[0].External.Token != external.Token {
-		t.Fatalf("consumed: %+v", all)
-	}
-
-	// It is reached where it is now; the token stays, which its relations were made with.
-	first := all[0].External.ID
-	_, again, err := w.dial(w.adminInfo("")).ConsumeDetails(ctx, "admin/default.hosted")
-	w.ok(err)
-	again.Controller, again.Name, again.Addresses = blog, "other", []string{"192.0.2.2:17070"}
-	w.ok(conn.ConsumeExternal(ctx, offer, *again, "db"))
-	if all, err = w.st.CrossModel().Consumed(ctx); err != nil || all[0].External.ID != first || all[0].External.Addresses[0] != "192.0.2.2:17070" {
-		t.Errorf("consumed again: %+v, %v", all[0].External, err)
-	}
-
-	// Its relations stay until they have ended there, or by force. No secret is shown.
-	_, err = w.st.AddService(ctx, state.AddServiceParams{Name: "blog", CharmURL: statetest.Charm(t, w.st, statetest.Wordpress)})
-	w.ok(err)
-	r, err := w.st.AddRelation(ctx, "blog", "db")
-	w.ok(err)
-	w.ok(r.Destroy(ctx, entity.Destruction{}))
-	if r, err = w.st.RelationByID(ctx, r.ID()); err != nil || r.Life() != entity.Dying {
-		t.Fatalf("the relation: %v", err)
-	}
-	w.ok(w.st.CrossModel().Mirror(ctx, r.ID(), entity.Members{})) // no unit of the other model is in it
-	if _, err := w.st.RelationByID(ctx, r.ID()); err != nil {
-		t.Fatalf("before it has ended there: %v", err)
-	}
-	w.ok(w.st.CrossModel().Release(ctx, r.ID()))
-	w.ok(w.st.CrossModel().Release(ctx, r.ID()))
-	if _, err := w.st.RelationByID(ctx, r.ID()); !entity.IsNotFound(err) {
-		t.Errorf("after it has ended there: %v", err)
-	}
-	dump, err := w.st.Dump(ctx)
-	w.ok(err)
-	text, err := json.Marshal(dump)
-	w.ok(err)
-	if strings.Contains(string(text), "signature") {
-		t.Error("the dump shows the token")
 	}
 }

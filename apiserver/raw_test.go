@@ -5,7 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"io"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,4 +140,30 @@ func (r *rawConn) ended() int {
 			return 0
 		}
 	}
+}
+
+// request makes a plain HTTP request below the model, as other clients do, and returns the
+// status and the body.
+func (w *world) request(method, path, as, password, content string, header ...string) (int, string) {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), method, "https://"+w.address+"/model/"+w.st.UUID()+path,
+		strings.NewReader(content))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.SetBasicAuth(as, password)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
+	response, err := hc.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return response.StatusCode, string(body)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"reflect"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/juju/loggo"
 
 	"juju/apiserver/client"
@@ -179,7 +176,8 @@ type caller struct {
 	model string // "" for the controller
 	id    facades.Identity
 
-	ctx     context.Context // ends with the test
+	ctx     context.Context // ends with the test, or with the connection of client
+	end     context.CancelFunc
 	mu      sync.Mutex
 	watches map[string]openWatch
 }
@@ -190,9 +188,9 @@ type openWatch struct {
 }
 
 func (w *world) as(model string, id facades.Identity) *caller {
-	ctx, cancel := context.WithCancel(context.Background())
-	w.Cleanup(cancel)
-	return &caller{world: w, model: model, id: id, ctx: ctx, watches: map[string]openWatch{}}
+	ctx, end := context.WithCancel(context.Background())
+	w.Cleanup(end)
+	return &caller{world: w, model: model, id: id, ctx: ctx, end: end, watches: map[string]openWatch{}}
 }
 
 // admin is the user who may do everything, at the model "default"; root is the same user at the controller.
@@ -229,31 +227,38 @@ func (w *world) manager() *caller {
 	return w.as(w.st.UUID(), facades.Identity{Tag: entity.MachineTag("0"), Roles: facades.ControllerAgent})
 }
 
+// who returns the caller's present rights, and the model.
+func (c *caller) who(ctx context.Context) (id facades.Identity, st *state.State, err error) {
+	if c.model != "" {
+		if st, err = c.controller.Model(ctx, c.model); err != nil {
+			return id, nil, err
+		}
+	}
+	if c.id.Tag.Kind != entity.KindUser {
+		return c.id, st, nil
+	}
+	rights, err := c.controller.Rights(ctx, c.id.Tag.ID, c.model)
+	return facades.IdentityOf(c.id.Tag, c.model, rights), st, err
+}
+
 // handle finds the route of a request and calls it, as a connection does.
 func (c *caller) handle(ctx context.Context, req *params.Request) (any, error) {
-	who := &facades.Caller{Identity: c.id, Backend: c.backend, Request: c}
-	at, err := facades.AtController, error(nil)
-	if c.model != "" {
+	id, st, err := c.who(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := facades.AtController
+	if st != nil {
 		at = facades.AtModel
-		if who.Model, err = c.controller.Model(ctx, c.model); err != nil {
-			return nil, err
-		}
 	}
-	if who.Tag.Kind == entity.KindUser {
-		rights, err := c.controller.Rights(ctx, who.Tag.ID, c.model)
-		if err != nil {
-			return nil, err
-		}
-		who.Identity = facades.IdentityOf(who.Tag, c.model, rights)
-	}
-	r, err := c.backend.Table.Find(req, at, who.Roles)
-	if r != nil && err != nil && who.Tag.Kind == entity.KindUser {
-		err = facades.Lacks(who.Identity, who.Model, r.Who)
+	r, err := c.backend.Table.Find(req, at, id.Roles)
+	if r != nil && err != nil && id.Tag.Kind == entity.KindUser {
+		err = facades.Lacks(id, st, r.Who)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.Call(ctx, who, req.Params)
+	return r.Call(ctx, &facades.Caller{Identity: id, Backend: c.backend, Request: c, Model: st}, req.Params)
 }
 
 // answer returns the frame that answers a request.
@@ -315,49 +320,6 @@ func within(reply params.Response) error {
 	return nil
 }
 
-// client returns our client's API, over a pipe in memory.
-func (c *caller) client() *client.Conn {
-	c.Helper()
-	conns := make(pipes)
-	server := &http.Server{Handler: http.HandlerFunc(c.serve)}
-	go server.Serve(conns)
-	conn, err := client.Dial(c.Context(), client.Info{Model: c.model, Tag: c.id.Tag, Dial: conns.dial})
-	c.ok(err)
-	c.Cleanup(func() {
-		conn.Close()
-		close(conns)
-		server.Close()
-	})
-	return conn
-}
-
-// serve answers the requests of a client, several at once.
-func (c *caller) serve(w http.ResponseWriter, r *http.Request) {
-	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
-	if err != nil {
-		return
-	}
-	var requests sync.WaitGroup
-	defer requests.Wait()
-	defer ws.Close()
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	var writing sync.Mutex
-	for {
-		var req params.Request
-		if ws.ReadJSON(&req) != nil {
-			return
-		}
-		requests.Go(func() {
-			if frame, err := c.answer(ctx, &req); err == nil && ctx.Err() == nil {
-				writing.Lock()
-				defer writing.Unlock()
-				_ = ws.WriteMessage(websocket.TextMessage, frame)
-			}
-		})
-	}
-}
-
 // String implements facades.Request, as do the methods below.
 func (c *caller) String() string { return "a test" }
 
@@ -377,14 +339,14 @@ func (c *caller) Watch(_ facades.Roles, open func(context.Context) (facades.Stre
 }
 
 // next waits for a watch's next event.
-func (c *caller) next(ctx context.Context, id string) (any, error) {
+func (c *caller) next(ctx context.Context, id string) (params.Event, error) {
 	c.mu.Lock()
 	s := c.watches[id]
 	c.mu.Unlock()
 	chosen, value, open := reflect.Select([]reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: s.Ch},
 		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}})
 	if chosen > 0 || !open {
-		return nil, entity.Errorf(entity.Stopped, "watcher has been stopped")
+		return params.Event{}, entity.Errorf(entity.Stopped, "watcher has been stopped")
 	}
 	return s.Event(value)
 }
@@ -411,24 +373,6 @@ func (c *caller) ChangePassword(change func() (string, error)) error {
 
 // Done implements facades.Request.
 func (c *caller) Done() <-chan struct{} { return c.ctx.Done() }
-
-// pipes is a listener within the process.
-type pipes chan net.Conn
-
-func (p pipes) dial(context.Context) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	p <- theirs
-	return ours, nil
-}
-
-func (p pipes) Accept() (net.Conn, error) {
-	if c, ok := <-p; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-func (pipes) Close() error   { return nil }
-func (pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 // receive waits for an event, long enough for slow machines.
 func receive[T any](t testing.TB, ch <-chan T) (v T) {

@@ -1,7 +1,6 @@
-package apiserver
+package facades_test
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -10,23 +9,21 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/statetest"
 )
 
 // A summaryWatcher adds up the summaries of models that a client gets.
 type summaryWatcher struct {
-	*allWatcher
+	*caller
+	id  string
 	has map[string]params.ModelAbstract // by name
 }
 
 // watchesModels starts to watch the summaries of models.
-func (r *rawConn) watchesModels(method string) *summaryWatcher {
-	r.Helper()
+func (c *caller) watchesModels(method string) *summaryWatcher {
+	c.Helper()
 	var id params.WatcherID
-	if err := r.do("Controller", 12, method, struct{}{}, &id); err != nil {
-		r.Fatal(err)
-	}
-	return &summaryWatcher{&allWatcher{rawConn: r, id: id.ID}, map[string]params.ModelAbstract{}}
+	c.ok(c.do("Controller", 12, method, struct{}{}, &id))
+	return &summaryWatcher{c, id.ID, map[string]params.ModelAbstract{}}
 }
 
 // until asks until the summary of a model is as it should be; a removed one is the zero value.
@@ -36,15 +33,8 @@ func (s *summaryWatcher) until(model string, ok func(params.ModelAbstract) bool)
 		if now := s.has[model]; ok(now) {
 			return now
 		}
-		s.asks("ModelSummaryWatcher", 1, "Next", "Id")
-		reply := s.read()
-		if err := reply.Err(); err != nil {
-			s.Fatal(err)
-		}
-		var event params.Event
-		if err := json.Unmarshal(reply.Response, &event); err != nil {
-			s.Fatal(err)
-		}
+		event, err := s.next(s.ctx, s.id)
+		s.ok(err)
 		for _, m := range event.Models {
 			for name, was := range s.has {
 				if was.UUID == m.UUID {
@@ -68,7 +58,7 @@ func TestWatchModelSummaries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
-	s := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "").watchesModels("WatchModelSummaries")
+	s := w.root().watchesModels("WatchModelSummaries")
 	m := s.until("default", isThere)
 	if m.Size.Machines != 4 || m.Size.Applications != 2 || m.Size.Units != 4 || m.Size.Relations != 1 || m.Cloud == "" ||
 		!reflect.DeepEqual(m.Admins, []string{"admin"}) {
@@ -105,7 +95,7 @@ func TestWatchModelSummariesOnlyOfWhatOneMayRead(t *testing.T) {
 	ctx := t.Context()
 	w.addUser("bob")
 	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "read", ""))
-	bob := w.user("bob", "/api")
+	bob := w.user("bob", "")
 	if err := bob.do("Controller", 12, "WatchAllModelSummaries", struct{}{}, nil); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("bob watches all models: %v", err)
 	}
@@ -115,10 +105,7 @@ func TestWatchModelSummariesOnlyOfWhatOneMayRead(t *testing.T) {
 	}
 	w.ok(w.controller.RevokeModel(ctx, w.st.UUID(), "bob", "read"))
 	s.until("default", func(m params.ModelAbstract) bool { return !isThere(m) })
-	all := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "").watchesModels("WatchAllModelSummaries")
+	all := w.root().watchesModels("WatchAllModelSummaries")
 	all.until("controller", isThere)
-	all.asks("ModelSummaryWatcher", 1, "Stop", "Id")
-	if err := all.read().Err(); err != nil {
-		t.Error(err)
-	}
+	all.stop(all.id)
 }

@@ -1,4 +1,4 @@
-package apiserver
+package facades_test
 
 import (
 	"crypto/sha512"
@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -18,39 +16,14 @@ import (
 	"juju/state/statetest"
 )
 
-// request makes a plain HTTP request below the model, as other clients do, and returns the
-// status and the body.
-func (w *world) request(method, path, as, password, content string, header ...string) (int, string) {
-	w.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), method, "https://"+w.address+"/model/"+w.st.UUID()+path,
-		strings.NewReader(content))
-	if err != nil {
-		w.Fatal(err)
-	}
-	r.SetBasicAuth(as, password)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
-	response, err := hc.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return response.StatusCode, string(body)
-}
-
 const withResource = "{name: site, summary: s, description: d, resources: {pages: {type: file, filename: pages.tgz}}}"
 
 // A client of Juju's deploys a service with a resource: it asks for an id, uploads the file with its
 // fingerprint, and names the id when it deploys. Then it uploads another.
 func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limited(func(l *Limits) { l.Resource = 10 })).populate()
+	w := newWorld(t).populate()
+	w.backend.Limits.Resource = 10
 	admin := w.admin()
 	charm := statetest.Charm(t, w.st, withResource)
 	about := params.Entity{Tag: params.TagOf(entity.ServiceTag("site"))}
@@ -67,24 +40,23 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	var pending params.AddPendingResourcesResult
 	call("Resources", 3, "AddPendingResources", params.AddPendingResources{Entity: about, URL: charm,
 		Resources: []params.CharmResource{{Name: "pages", Type: "file", Path: "pages.tgz", Origin: "upload"}}}, &pending)
-	user := params.TagOf(entity.UserTag(statetest.Admin)).String()
-	put := func(query, content, sum string, want int, says string) {
+	put := func(query, content, sum, says string) {
 		t.Helper()
 		if sum == "" {
 			hash := sha512.Sum384([]byte(content))
 			sum = hex.EncodeToString(hash[:])
 		}
-		status, body := w.request("PUT", "/applications/site/resources/pages"+query, user, statetest.Password, content,
+		body, err := admin.request("PUT", "/applications/site/resources/pages"+query, content,
 			"Content-Type", "application/octet-stream", params.SHA384Header, sum)
-		if status != want || !strings.Contains(body, says) {
-			t.Errorf("PUT %s is answered with %d %s, want %d with %s", query, status, body, want, says)
+		if text := fmt.Sprint(body, err); !strings.Contains(text, says) {
+			t.Errorf("PUT %s is answered with %s, want %s", query, text, says)
 		}
 	}
-	put("?pendingid="+pending.PendingIDs[0], "one", strings.Repeat("0", 96), 400, "the file has SHA-384")
-	put("?pendingid="+pending.PendingIDs[0], strings.Repeat("x", 11), "", 400, "file is larger than 10 bytes")
-	put("?pendingid=other", "one", "", 404, "not found")
-	put("", "one", "", 404, `service \"site\" not found`)
-	put("?pendingid="+pending.PendingIDs[0], "one", "", 200, `"name":"pages"`)
+	put("?pendingid="+pending.PendingIDs[0], "one", strings.Repeat("0", 96), "the file has SHA-384")
+	put("?pendingid="+pending.PendingIDs[0], strings.Repeat("x", 11), "", "file is larger than 10 bytes")
+	put("?pendingid=other", "one", "", "not found")
+	put("", "one", "", `service "site" not found`)
+	put("?pendingid="+pending.PendingIDs[0], "one", "", `"name":"pages"`)
 	var deployed params.DeployResults
 	call("Application", 19, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{{
 		ApplicationName: "site", CharmURL: charm, NumUnits: 11,
@@ -92,23 +64,24 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 	if e := deployed.Results[0]; e.Error != nil || len(e.Warnings) > 0 {
 		t.Fatalf("%+v", e)
 	}
-	put("", "two", "", 200, `"username":"admin"`)
+	put("", "two", "", `"username":"admin"`)
 
 	// The agents of its units fetch it; others' do not.
-	get := func(path, as, password string, want int, says string) {
+	get := func(who *caller, path, says, hint string) {
 		t.Helper()
-		if status, body := w.request("GET", path, as, password, ""); status != want || !strings.Contains(body, says) {
-			t.Errorf("%s gets %s: %d %s, want %d with %s", as, path, status, body, want, says)
+		body, err := who.request("GET", path, "")
+		if text := body; err != nil && err.Error() != says || err == nil && text != says || entity.Hint(err) != hint {
+			t.Errorf("%s gets %s: %q, %v (%s), want %s", who.id.Tag, path, body, err, entity.Hint(err), says)
 		}
 	}
-	password := w.newPassword(w.st, entity.UnitTag("site/0"))
-	get("/applications/site/resources/pages", user, statetest.Password, 200, "two")
-	get("/units/unit-site-0/resources/pages", "unit-site-0", password, 200, "two")
-	get("/units/unit-site-1/resources/pages", "unit-site-0", password, 403,
-		`The agent of unit-site-0 can request this only for itself, not for \"unit-site-1\"`)
-	get("/units/unit-site-0/resources/none", "unit-site-0", password, 404, `charm \"site\" has no resource \"none\"`)
-	mysql := w.passwords[entity.UnitTag("mysql/0")]
-	get("/units/unit-site-0/resources/pages", "unit-mysql-0", mysql, 403, "permission denied")
+	mine, other := w.agent(entity.UnitTag("site/0")), w.agent(entity.UnitTag("mysql/0"))
+	get(admin, "/applications/site/resources/pages", "two", "")
+	get(mine, "/units/unit-site-0/resources/pages", "two", "")
+	get(mine, "/units/unit-site-1/resources/pages", "permission denied",
+		`The agent of unit-site-0 can request this only for itself, not for "unit-site-1"`)
+	get(mine, "/units/unit-site-0/resources/none", `charm "site" has no resource "none"`, "")
+	get(other, "/units/unit-site-0/resources/pages", "permission denied",
+		`The agent of unit-mysql-0 can request this only for itself, not for "unit-site-0"`)
 
 	var listed params.ResourcesResults
 	call("Resources", 3, "ListResources", params.Entities{Entities: []params.Entity{about}}, &listed)
@@ -133,7 +106,7 @@ func TestResourcesAsJujusClientsUploadThem(t *testing.T) {
 func TestMissingResourcesAreNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
-	conn := w.dial(w.adminInfo(w.st.UUID()))
+	conn := w.admin().client()
 	charm := statetest.Charm(t, w.st, withResource)
 	warnings, err := conn.Deploy(t.Context(), client.DeployArgs{Service: "site", CharmURL: charm})
 	want := `resource "pages" was not uploaded: hooks that ask for it fail until juju attach-resource site pages=FILE`
@@ -156,8 +129,8 @@ func TestOnlyAdminsClearOthersPendingResources(t *testing.T) {
 	charm := statetest.Charm(t, w.st, withResource)
 	w.addUser("eve")
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "eve", "write", ""))
-	eve := w.dial(w.info(entity.UserTag("eve")))
-	admin := w.dial(w.adminInfo(w.st.UUID()))
+	eve := w.user("eve", w.st.UUID()).client()
+	admin := w.admin().client()
 	for i := range limits.PendingResources.Max {
 		if _, err := eve.AddPendingResources(t.Context(), fmt.Sprint("site", i), charm, "pages"); err != nil {
 			t.Fatal(err)
