@@ -130,3 +130,12 @@ func containsFunc(stacks []string, name string) bool {
 	}
 	return false
 }
+
+// A level that there is not selects nothing, and does not select everything.
+func TestDebugLogOfAnUnknownLevel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.dial(w.adminInfo(w.st.UUID())).DebugLog(t.Context(), client.LogQuery{Level: "loud"}, nil); !errors.Is(err, entity.Invalid) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -105,22 +105,11 @@ func TestWhoReadsTheMetrics(t *testing.T) {
 	}
 }
 
-// The meter is told of hooks, by what their agents report, and of logins that are refused.
+// The meter is told of logins that are refused.
 func TestMeterOfTheAPI(t *testing.T) {
 	t.Parallel()
 	m := &meter{}
 	w := newWorld(t, func(c *Config) { c.Meter, c.Limits = m, DefaultLimits(); c.Limits.UserConns = 1 }).populate()
-	unit := entity.UnitTag("mysql/0")
-	uniter := w.uniter(unit)
-	w.ok(uniter.HookRan(t.Context(), unit, 3*time.Second))
-	w.ok(uniter.SetUnitStatus(t.Context(), unit, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`,
-		Data: map[string]any{"hook": "start"}}))
-	w.ok(uniter.SetUnitStatus(t.Context(), unit, entity.Status{Status: entity.StatusError, Message: "upgrade failed",
-		Data: map[string]any{"charm": "local:mysql-2"}}))
-	if uniter.HookRan(t.Context(), entity.UnitTag("mysql/1"), time.Second) == nil {
-		t.Error("a unit reports a hook of another one")
-	}
-	m.expect(t, "hooks", "a hook of default mysql ran for 3s", "a hook of default mysql failed")
 	refused := func(what string, info client.Info, want string) {
 		t.Helper()
 		if c, err := client.Dial(t.Context(), info); err == nil {
@@ -135,6 +124,7 @@ func TestMeterOfTheAPI(t *testing.T) {
 	refused("a model that is not there", w.adminInfo("00000000-0000-4000-8000-000000000000"), refusedAbsent)
 	w.dial(w.adminInfo(w.st.UUID()))
 	refused("a second connection", w.adminInfo(w.st.UUID()), refusedFull)
+	w.uniter(entity.UnitTag("mysql/0"))
 	if load := w.server.Load(); load.Connections["unit agents"] != 1 || load.Connections["superusers"]+load.Connections["users"] != 1 {
 		t.Errorf("the load is %+v", load)
 	}

@@ -62,18 +62,3 @@ func TestFacadesAtSeveralVersions(t *testing.T) {
 		}
 	}
 }
-
-// A list of models says when the user last connected to each.
-func TestModelSummariesSayWhenTheUserConnected(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.admin() // connects to the model
-	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
-	var list params.ModelSummaryResults
-	w.ok(c.do("ModelManager", 9, "ListModelSummaries", params.ModelSummariesRequest{UserTag: params.TagOf(entity.UserTag(statetest.Admin))}, &list))
-	for _, r := range list.Results {
-		if connected := r.Result.LastConnection != nil; connected != (r.Result.UUID == w.st.UUID()) {
-			t.Errorf("the last connection to %s is %v", r.Result.Name, r.Result.LastConnection)
-		}
-	}
-}

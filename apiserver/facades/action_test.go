@@ -1,8 +1,10 @@
 package facades_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"juju/apiserver/client"
@@ -69,5 +71,39 @@ func TestActionsAndCommands(t *testing.T) {
 	one := 1
 	if ids, more := list(&one); !slices.Equal(ids, []string{all}) || !more {
 		t.Errorf("the newest operation is %q, more %v; want %q", ids, more, all)
+	}
+}
+
+// Requests about tasks name tasks, operations and services that there are; a query selects operations by what they have.
+func TestRequestsAboutTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	c := w.admin()
+	const none = `task "99" not found` + "\n" + "unit-mysql-0 is not a task"
+	c.says(
+		step{"Action 7 Run", `{"commands":"true","units":["mysql/0"],"machines":["3"],"timeout":1000000000}`, `{"operation":"operation-1",…`},
+		step{"Action 7 Run", `{"commands":"true","units":["wordpress/1"]}`, `{"operation":"operation-4",…`},
+		step{"Action 7 Run", `{"commands":"true","applications":["nosuch"]}`, `service "nosuch" not found → To see what is in the model: juju status`},
+		step{"Action 7 Actions", `{"entities":[{"tag":"action-99"},{"tag":"unit-mysql-0"}]}`, none},
+		step{"Action 7 Cancel", `{"entities":[{"tag":"action-99"},{"tag":"unit-mysql-0"}]}`, none},
+		step{"Action 7 Cancel", `{"entities":[{"tag":"action-5"}]}`, `{"action":{"tag":"action-5",…`},
+		step{"Action 7 Operations", `{"entities":[{"tag":"operation-99"}]}`, `operation "99" not found`},
+		step{"Action 7 ApplicationsCharmsActions", `{"entities":[{"tag":"application-nosuch"},{"tag":"application-mysql"}]}`,
+			`service "nosuch" not found → To see what is in the model: juju status` + "\n" + `{"application-tag":"application-mysql"}`},
+	)
+	for query, want := range map[string]string{
+		`{}`: "1 4", `{"status":["pending"]}`: "1", `{"status":["cancelled"]}`: "4", `{"status":["completed"]}`: "", `{"units":["mysql/0"]}`: "1",
+		`{"units":["mysql/9"]}`: "", `{"machines":["3"]}`: "1", `{"applications":["wordpress"]}`: "4", `{"applications":["nosuch"]}`: "",
+		`{"actions":["juju-run"]}`: "1 4", `{"actions":["other"]}`: "", `{"limit":0}`: "1 4",
+	} {
+		var result params.OperationResults
+		w.ok(c.do("Action", 7, "ListOperations", json.RawMessage(query), &result))
+		var got []string
+		for _, r := range result.Results {
+			got = append(got, r.Operation().ID)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s selects %v, want %s", query, got, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/modelconfig"
+	"juju/state/statetest"
 )
 
 // Status and ApplicationsInfo say to which space each endpoint is bound, and status since when relations are there.
@@ -96,6 +97,27 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	} {
 		if refusal.err == nil || !strings.Contains(refusal.err.Error(), refusal.says) || !strings.Contains(entity.Hint(refusal.err), refusal.hint) {
 			t.Errorf("%v (%s), want %s (%s)", refusal.err, entity.Hint(refusal.err), refusal.says, refusal.hint)
+		}
+	}
+}
+
+// Lists of models say when the user last connected to them.
+func TestListsOfModelsSayWhenTheUserConnected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ok(w.controller.NoteLogin(t.Context(), statetest.Admin, w.st.UUID()))
+	c := w.root()
+	for method, facade := range map[string]string{"ListModels": "ModelManager", "AllModels": "Controller"} {
+		version := map[string]int{"ModelManager": 9, "Controller": 12}[facade]
+		var list params.UserModelList
+		w.ok(c.do(facade, version, method, params.Entity{Tag: params.TagOf(entity.UserTag(statetest.Admin))}, &list))
+		if len(list.UserModels) != 2 {
+			t.Errorf("%s: %v", method, list)
+		}
+		for _, m := range list.UserModels {
+			if connected := m.LastConnection != nil; connected != (m.UUID == w.st.UUID()) {
+				t.Errorf("%s: the last connection to %s is %v", method, m.Name, m.LastConnection)
+			}
 		}
 	}
 }

@@ -401,3 +401,51 @@ func parsed(t *testing.T, text string) constraints.Value {
 func second[T any](_ T, err error) error { return err }
 
 func third[T, U any](_ T, _ U, err error) error { return err }
+
+// A step is a request, as "Facade version Method" and its arguments in JSON, and what is answered, as outcome shows it. A want
+// that ends in "…" is the beginning.
+type step struct{ request, args, want string }
+
+// says makes requests, one after another.
+func (c *caller) says(steps ...step) {
+	c.Helper()
+	for _, s := range steps {
+		words := strings.Fields(s.request)
+		version, err := strconv.Atoi(words[1])
+		c.ok(err)
+		got := c.outcome(c.call(words[0], version, words[2], json.RawMessage(s.args)))
+		begin, cut := strings.CutSuffix(s.want, "…")
+		if got != s.want && !(cut && strings.HasPrefix(got, begin)) {
+			c.Errorf("%s %s:\n%s\nwant\n%s", s.request, s.args, got, s.want)
+		}
+	}
+}
+
+// outcome shows a reply: its error with the hint after " → ", or its results, a line each, of which each is an error or JSON.
+func (c *caller) outcome(reply params.Response) string {
+	c.Helper()
+	told := func(err error) string {
+		if hint := entity.Hint(err); hint != "" {
+			return err.Error() + " → " + hint
+		}
+		return err.Error()
+	}
+	if err := reply.Err(); err != nil {
+		return told(err)
+	}
+	var all struct{ Results []json.RawMessage }
+	c.ok(json.Unmarshal(reply.Response, &all))
+	if all.Results == nil {
+		all.Results = []json.RawMessage{reply.Response}
+	}
+	var lines []string
+	for _, one := range all.Results {
+		var r params.ErrorResult
+		if c.ok(json.Unmarshal(one, &r)); r.Error != nil {
+			lines = append(lines, told(params.FromError(r.Error)))
+		} else {
+			lines = append(lines, string(one))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

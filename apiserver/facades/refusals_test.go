@@ -2,6 +2,7 @@ package facades_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	mysql := w.charms["mysql"]
+	upload := func(series string) error { return second(c.UploadCharm(ctx, strings.NewReader("no zip"), series)) }
 	destroyed, _, err := c.DestroyMachines(ctx, entity.Destruction{}, "0")
 	w.ok(err)
 	for name, test := range map[string]struct {
@@ -58,6 +60,9 @@ func TestRefusals(t *testing.T) {
 		"a machine with units": {errors.Join(destroyed...), "", ""},
 		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: statetest.At("0")})), entity.Invalid,
 			"machine-id cannot be specified when adding machines"},
+		"no archive":          {upload(""), entity.Invalid, ""},
+		"no series":           {upload("../x"), entity.Invalid, `invalid series "../x"`},
+		"a charm to download": {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
 		"an agent's method": {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))),
 			entity.Unauthorized, "permission denied"},
 		"a bad pattern":                {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},

@@ -227,8 +227,11 @@ func TestModelsUseASecondCredential(t *testing.T) {
 	}
 
 	for _, force := range []bool{false, true} {
-		refused(admin.RevokeCredential(ctx, "rack", "dev", force), entity.InUse,
-			`cannot remove credential "dev" of cloud "rack": models use it: `+statetest.Admin+"/one")
+		err := admin.RevokeCredential(ctx, "rack", "dev", force)
+		refused(err, entity.InUse, `cannot remove credential "dev" of cloud "rack": models use it: `+statetest.Admin+"/one")
+		if hint := entity.Hint(err); hint != "To have a model use another one: juju set-credential -m MODEL rack NAME" {
+			t.Errorf("its hint is %q", hint)
+		}
 	}
 	refused(bob.SetModelCredential(ctx, m.UUID, "rack", "ops"), entity.Unauthorized, "")
 	refused(admin.SetModelCredential(ctx, w.backend.ControllerModel.UUID(), "rack", "dev"), entity.NotSupported, "the controller's own model uses the first")

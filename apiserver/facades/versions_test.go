@@ -7,6 +7,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // keysOf returns the keys of a JSON object.
@@ -50,5 +51,20 @@ func TestOlderModelInfo(t *testing.T) {
 	made := keysOf(t, c.call("ModelManager", 9, "CreateModel", params.ModelCreateArgs{Name: "more"}).Response)
 	if string(made["default-series"]) != `"jammy"` {
 		t.Errorf("a new model has the default series %s", made["default-series"])
+	}
+}
+
+// A list of models says when the user last connected to each.
+func TestModelSummariesSayWhenTheUserConnected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ok(w.controller.NoteLogin(t.Context(), statetest.Admin, w.st.UUID()))
+	c := w.root()
+	var list params.ModelSummaryResults
+	w.ok(c.do("ModelManager", 9, "ListModelSummaries", params.ModelSummariesRequest{UserTag: params.TagOf(entity.UserTag(statetest.Admin))}, &list))
+	for _, r := range list.Results {
+		if connected := r.Result.LastConnection != nil; connected != (r.Result.UUID == w.st.UUID()) {
+			t.Errorf("the last connection to %s is %v", r.Result.Name, r.Result.LastConnection)
+		}
 	}
 }
