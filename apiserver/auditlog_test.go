@@ -101,7 +101,7 @@ func TestAuditEntries(t *testing.T) {
 			`option "vault" expected secret, got "(withheld)"`,
 		`admin [admin/default] Application.SetConfigs {"Args":[{"application":"two","config-yaml":{"two":{"title":"ho",`+
 			`"vault":"(withheld)"}}}]}: `,
-		`admin [admin/default] Application.AddUnits [1]: cannot read the request: it can't be a array`)
+		`admin [admin/default] Application.AddUnits [1]: cannot read the request: it can't be an array`)
 
 	// What is refused is listed too.
 	w.addUser("bob")

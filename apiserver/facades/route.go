@@ -191,7 +191,11 @@ func plainJSON(err error) error {
 		if mismatch.Field != "" {
 			where = mismatch.Field
 		}
-		return fmt.Errorf("%s can't be a %s", where, mismatch.Value)
+		article := "a"
+		if mismatch.Value == "array" || mismatch.Value == "object" {
+			article = "an"
+		}
+		return fmt.Errorf("%s can't be %s %s", where, article, mismatch.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 	}

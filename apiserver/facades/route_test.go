@@ -14,7 +14,8 @@ func TestRequestsThatNameNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.admin().says(
-		step{"Application 19 Expose", `[]`, "cannot read the request: it can't be a array"},
+		step{"Application 19 Expose", `[]`, "cannot read the request: it can't be an array"},
+		step{"Application 19 Expose", `{"application":{}}`, "cannot read the request: application can't be an object"},
 		step{"Application 19 Expose", `{"application":7}`, "cannot read the request: application can't be a number"},
 		step{"Nothing 1 Expose", `{}`, `unknown facade type "Nothing"`},
 		step{"Application 1 Expose", `{}`, `unknown version 1 for facade type "Application"`},
