@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ type world struct {
 	controller *controller.Controller
 	st         *state.State      // the model "default"
 	charms     map[string]string // name → URL
+	ahead      atomic.Int64      // by which agents have been awaited, or have not answered, for longer
 }
 
 // newWorld returns the API of a controller with an empty model.
@@ -61,8 +63,9 @@ func newWorldOf(t testing.TB, c *controller.Controller, st *state.State, adjust 
 	if err != nil {
 		t.Fatal(err)
 	}
-	connected, importing := presence.New(time.Now), make(chan struct{}, 1)
-	w := &world{TB: t, controller: c, st: st, charms: map[string]string{}, backend: &facades.Backend{
+	w, importing := &world{TB: t, controller: c, st: st, charms: map[string]string{}}, make(chan struct{}, 1)
+	connected := presence.New(func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) })
+	w.backend = &facades.Backend{
 		Config: facades.Config{Controller: c, Version: "1.2.3", Series: "jammy", Meter: unmetered{}},
 		Table:  facades.NewTable(facades.Routes()), ControllerModel: own, Presence: connected, Deltas: deltas.New(connected),
 		Limits: facades.Limits{CloudTime: verify.Patience, Charm: 1 << 20, Resource: 1 << 20, Binaries: 1 << 20},
@@ -70,7 +73,7 @@ func newWorldOf(t testing.TB, c *controller.Controller, st *state.State, adjust 
 			importing <- struct{}{}
 			return func() { <-importing }, nil
 		},
-	}}
+	}
 	for _, f := range adjust {
 		f(&w.backend.Config)
 	}
@@ -212,8 +215,10 @@ func (w *world) agent(tag entity.Tag) *caller {
 }
 
 // arrive connects an agent, as far as its presence is concerned, until leave is called.
-func (w *world) arrive(tag entity.Tag) (leave func()) {
-	return w.backend.Presence.Arrive(w.st.UUID(), tag, &presence.Line{}, entity.Binaries{})
+func (w *world) arrive(tag entity.Tag) (leave func()) { return w.arriveBy(tag, &presence.Line{}) }
+
+func (w *world) arriveBy(tag entity.Tag, line *presence.Line) (leave func()) {
+	return w.backend.Presence.Arrive(w.st.UUID(), tag, line, entity.Binaries{})
 }
 
 // uniter is the API of a unit's agent.

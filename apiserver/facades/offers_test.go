@@ -3,11 +3,13 @@ package facades_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"juju/apiserver/params"
+	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -150,4 +152,44 @@ func TestCheckUsersOfOffers(t *testing.T) {
 	if err := w.user("bob", w.st.UUID()).call("ApplicationOffers", 5, "CheckUsers", users).Err(); entity.KindOf(err) != entity.Unauthorized {
 		t.Errorf("bob, who can write, tries names: %v", err)
 	}
+}
+
+// Offers are found by all that a filter says: of several filters, one suffices.
+func TestOffersAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	w.addUser("bob")
+	w.ok(w.st.CrossModel().AddOffer(ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}, Description: "a database"}))
+	url := statetest.Charm(t, w.st, "{name: site, summary: s, description: d, provides: {url: {interface: http}}}")
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "site", CharmURL: url})
+	w.ok(err)
+	w.ok(w.st.CrossModel().AddOffer(ctx, entity.NewOffer{Name: "blog", Service: "site", Endpoints: []string{"url"}}))
+	all, err := w.st.CrossModel().Offers(ctx)
+	w.ok(err)
+	for _, o := range all {
+		if o.Name == "hosted" {
+			w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), o.UUID, "bob", controller.AccessConsume, statetest.Admin))
+		}
+	}
+	root := w.root()
+	for filters, want := range map[string]string{
+		`{}`: "blog hosted", `{"owner-name":"ADMIN","model-name":"default"}`: "blog hosted", `{"model-name":"other"}`: "", `{"owner-name":"bob"}`: "",
+		`{"offer-name":"hosted"}`: "hosted", `{"offer-name":"hosted","application-name":"site"}`: "", `{"application-name":"site"}`: "blog",
+		`{"application-description":"data"}`: "hosted", `{"application-description":"data","offer-name":"blog"}`: "", `{"offer-name":"none"},{"offer-name":"blog"}`: "blog",
+		`{"endpoints":[{"interface":"mysql"}]}`: "hosted", `{"endpoints":[{"name":"server","role":"requirer"}]}`: "",
+		`{"endpoints":[{"name":"none"},{"name":"url"}]}`: "blog", `{"allowed-users":["user-bob"]}`: "hosted", `{"connected-users":["user-bob"]}`: "",
+	} {
+		var found params.QueryApplicationOffersResults
+		w.ok(root.do("ApplicationOffers", 5, "FindApplicationOffers", json.RawMessage(`{"Filters":[`+filters+`]}`), &found))
+		var got []string
+		for _, o := range found.Results {
+			got = append(got, o.OfferName)
+		}
+		if slices.Sort(got); strings.Join(got, " ") != want {
+			t.Errorf("%s finds %v, want %s", filters, got, want)
+		}
+	}
+	root.says(step{"ApplicationOffers 5 FindApplicationOffers", `{"Filters":[]}`, "at least one offer filter is required"})
+	w.user("bob", "").says(step{"ApplicationOffers 5 FindApplicationOffers", `{"Filters":[{"offer-name":"blog"}]}`, ""})
 }
