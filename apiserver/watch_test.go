@@ -366,3 +366,51 @@ func TestRequestsToWatchStatus(t *testing.T) {
 		t.Errorf("the task is cancelled: %+v", reply)
 	}
 }
+
+// A watch has the Next and Stop of its own facade, and no others.
+func TestWatchesHaveTheirOwnFacades(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	u, err := w.st.Unit(t.Context(), "mysql/0")
+	w.ok(err)
+	_, ids, _, err := w.st.Tasks().Enqueue(t.Context(), []state.NewTask{{Receiver: "mysql/0", Name: entity.CommandTask,
+		Params: map[string]any{entity.CommandParam: "true", entity.TimeoutParam: 0}}})
+	w.ok(err)
+	_, err = u.BeginTask(t.Context(), ids[0])
+	w.ok(err)
+	w.ok(u.LogTask(t.Context(), ids[0], "one"))
+	model, root := w.admin(), w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	var log params.StringsWatchResults
+	w.ok(model.do("Action", 7, "WatchActionsProgress", params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.TaskTag(ids[0]))}}}, &log))
+	var summaries params.WatcherID
+	w.ok(root.do("Controller", 12, "WatchModelSummaries", struct{}{}, &summaries))
+	ask := func(c *rawConn, facade, method, id string) params.Response {
+		t.Helper()
+		c.send(facade, 1, method, id, nil)
+		return c.read()
+	}
+	for _, watch := range []struct {
+		conn       *rawConn
+		id, facade string
+		has        string // in the first event
+	}{{model, log.Results[0].ID, "StringsWatcher", `\"one\"`}, {root, summaries.ID, "ModelSummaryWatcher", `"default"`}} {
+		if err := ask(watch.conn, "Watcher", "Next", watch.id).Err(); !errors.Is(err, entity.NotFound) {
+			t.Errorf("the Next of other watches: %v", err)
+		}
+		if reply := ask(watch.conn, watch.facade, "Next", watch.id); reply.Err() != nil || !strings.Contains(string(reply.Response), watch.has) {
+			t.Errorf("the first event of %s is %s, %v", watch.facade, reply.Response, reply.Err())
+		}
+		w.ok(ask(watch.conn, watch.facade, "Stop", watch.id).Err())
+		if err := ask(watch.conn, watch.facade, "Next", watch.id).Err(); !errors.Is(err, entity.NotFound) {
+			t.Errorf("the Next of %s after its Stop: %v", watch.facade, err)
+		}
+	}
+	for _, r := range []struct {
+		conn           *rawConn
+		facade, method string
+	}{{model, "StringsWatcher", "Next"}, {model, "StringsWatcher", "Stop"}, {root, "ModelSummaryWatcher", "Next"}, {root, "ModelSummaryWatcher", "Stop"}} {
+		if err := ask(r.conn, r.facade, r.method, "none").Err(); !errors.Is(err, entity.NotFound) {
+			t.Errorf("%s.%s of no watch: %v", r.facade, r.method, err)
+		}
+	}
+}
