@@ -1,11 +1,13 @@
 package facades_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"testing"
 
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -33,7 +35,9 @@ func (s *summaryWatcher) until(model string, ok func(params.ModelAbstract) bool)
 		if now := s.has[model]; ok(now) {
 			return now
 		}
-		event, err := s.next(s.ctx, s.id)
+		ctx, cancel := context.WithTimeout(s.ctx, verify.Patience)
+		event, err := s.next(ctx, s.id)
+		cancel()
 		s.ok(err)
 		for _, m := range event.Models {
 			for name, was := range s.has {
