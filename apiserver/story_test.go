@@ -29,9 +29,6 @@ func firstOf(errs []error, err error) error {
 	return errors.Join(errs...)
 }
 
-// outcomeOf is firstOf for a call that destroys.
-func outcomeOf(errs []error, _ entity.DestroyInfo, err error) error { return firstOf(errs, err) }
-
 // A user deploys two services from archives, relates and configures them, adds a unit, sees
 // all that in the status, and destroys everything. The test uses only the client.
 func TestUsersStory(t *testing.T) {
@@ -213,10 +210,6 @@ func TestUsersStory(t *testing.T) {
 		t.Errorf("a second model: %+v, %v", m, err)
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
-
-func third[T, U any](_ T, _ U, err error) error { return err }
 
 // The agents of a machine, of a unit and of the controller work over the API: a machine is
 // provisioned, a unit is deployed, joins its relation, runs, and is removed again.

@@ -23,14 +23,6 @@ func upgradeWorld(t *testing.T) (*world, *facadestest.Upgrades) {
 	return w, f
 }
 
-// userConn connects as a user.
-func (w *world) userConn(name, model string) *client.Conn {
-	w.Helper()
-	info := w.info(entity.UserTag(name))
-	info.Model, info.Nonce = model, ""
-	return w.dial(info)
-}
-
 // Status says which version each agent runs, and which have yet to be upgraded, or why they can't be.
 func TestStatusShowsAgentBinaries(t *testing.T) {
 	w, _ := upgradeWorld(t)
