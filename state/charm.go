@@ -14,6 +14,7 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/resources"
 )
 
 // charmFiles are the charm files that are stored in its document.
@@ -76,9 +77,21 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return nil
 	})
 	if err != nil {
+		if entity.KindOf(err) == entity.NotAlive {
+			c.release(context.WithoutCancel(ctx), doc.SHA256)
+		}
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	return doc.URL, nil
+}
+
+// release drops the archive of a charm that was not added, unless something uses it. The model must not be Alive: in an Alive one
+// another upload may have stored the same archive, and add its charm only now. What is left otherwise, juju check finds.
+func (c Charms) release(ctx context.Context, sum string) {
+	err := c.st.host.Archives.Release(ctx, sum, func() (bool, error) { return resources.Uses(ctx, c.st.db, sum) })
+	if err != nil {
+		logger.Warningf("cannot drop the archive of a charm that was not added: %v", err)
+	}
 }
 
 // Warnings returns what the charm declares but this controller ignores, one line each, as found when the charm was
