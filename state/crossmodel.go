@@ -149,6 +149,7 @@ func (x CrossModel) Consume(ctx context.Context, p entity.Consumed) error {
 			return err
 		}
 		if there, err := x.Remote(ctx, p.Name); err == nil && there.doc.Offer == p.Offer && there.doc.Life == entity.Alive {
+			o.AssertModelAlive()
 			return there.reachOps(o, p.External)
 		} else if err == nil {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "remote service already exists, for %s", there.doc.URL),

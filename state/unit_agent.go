@@ -223,6 +223,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		case m.doc.Reboot == boot:
 			return mongo.ErrNothing
 		}
+		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		o.Update(modeldb.MachinesC, machine, modeltxn.NotDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
 		return nil
 	})

@@ -29,6 +29,7 @@ type member struct {
 	modeldb.Unit
 	agent, workload entity.Status
 	leads, lost     bool
+	why             string // what is wrong with it, if anything
 }
 
 // ails says why a unit whose turn it was is not healthy; "" if it is. A unit of an earlier batch has been healthy, and
@@ -58,11 +59,12 @@ type step struct {
 	release []member      // the next batch
 	at      time.Time     // its time
 	stop    string        // why it stops
+	ailing  []member      // the units because of which it stops
 	wait    time.Duration // how long until it stops, if nothing changes
 }
 
 // progress returns what is wrong with the units whose turn it was, those that wait for theirs, and when the last batch began.
-func progress(s modeldb.Service, units []member) (ailing []string, held []member, last time.Time) {
+func progress(s modeldb.Service, units []member) (ailing, held []member, last time.Time) {
 	for _, u := range units {
 		if u.InTurn(s.Rollout) && u.Turn.At.After(last) {
 			last = u.Turn.At
@@ -70,8 +72,8 @@ func progress(s modeldb.Service, units []member) (ailing []string, held []member
 	}
 	for _, u := range units {
 		if u.InTurn(s.Rollout) {
-			if why := u.ails(s, u.Turn.At.Before(last)); why != "" {
-				ailing = append(ailing, fmt.Sprintf("unit %s is %s", u.Name, why))
+			if u.why = u.ails(s, u.Turn.At.Before(last)); u.why != "" {
+				ailing = append(ailing, u)
 			}
 		} else if u.CharmURL != "" && u.CharmURL != s.CharmURL {
 			held = append(held, u)
@@ -91,7 +93,7 @@ func next(s modeldb.Service, units []member, now time.Time) step {
 	case len(ailing) > 0 && left > 0:
 		return step{wait: left}
 	case len(ailing) > 0:
-		return step{stop: fmt.Sprintf("not healthy within %v: %s", s.Rollout.Timeout, some(ailing))}
+		return step{stop: fmt.Sprintf("not healthy within %v: %s", s.Rollout.Timeout, some(ailing)), ailing: ailing}
 	case len(held) == 0:
 		return step{}
 	}
@@ -114,11 +116,15 @@ func place(u member) int {
 	return 0
 }
 
-// some lists the first few.
-func some(all []string) string {
+// some says of the first few units what is wrong with them.
+func some(ailing []member) string {
 	const few = 3
-	if len(all) > few {
-		all = append(slices.Clone(all[:few]), fmt.Sprintf("and %d more", len(all)-few))
+	var all []string
+	for _, u := range ailing[:min(few, len(ailing))] {
+		all = append(all, fmt.Sprintf("unit %s is %s", u.Name, u.why))
+	}
+	if len(ailing) > few {
+		all = append(all, fmt.Sprintf("and %d more", len(ailing)-few))
 	}
 	return strings.Join(all, "; ")
 }
@@ -154,6 +160,9 @@ func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(uni
 		same := append(slices.Clone(modeltxn.IsAlive), s.KeepsCharm()...)
 		switch {
 		case does.stop != "":
+			for _, u := range does.ailing { // one that is destroyed stops nothing
+				o.AssertLife(modeldb.UnitsC, u.Name, u.Life)
+			}
 			o.Update(modeldb.ServicesC, service, same,
 				bson.D{{"$set", bson.D{{"rollout.stopped", does.stop}, {"rollout.since", now}}}})
 		case len(does.release) > 0:
