@@ -11,6 +11,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/state/entity"
 )
 
@@ -104,7 +105,7 @@ func TestAgentsTakeTurns(t *testing.T) {
 	w.ok(err)
 	w.ok(second.BlockUntilLeadershipReleased(ctx, u1))
 	release()
-	w.ok(receive(t, claimed))
+	w.ok(facadestest.Receive(t, claimed))
 
 	w.server.table = facades.NewTable(append(routes(), facades.Route{"Test", 1, "Change", facades.AtModel, facades.UnitAgent,
 		facades.Free, nil, facades.Act(func(ctx context.Context, c *facades.Caller, _ facades.None) error {

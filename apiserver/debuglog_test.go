@@ -12,6 +12,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/debuglog"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -51,17 +52,17 @@ func TestLogs(t *testing.T) {
 			})
 	}()
 	for i := range 5 {
-		if m := receive(t, lines); m.Message != fmt.Sprint(i) || m.Entity != "unit-mysql-0" {
+		if m := facadestest.Receive(t, lines); m.Message != fmt.Sprint(i) || m.Entity != "unit-mysql-0" {
 			t.Errorf("line %d is %+v", i, m)
 		}
 	}
 	send("live")
-	if m := receive(t, lines); m.Message != "live" {
+	if m := facadestest.Receive(t, lines); m.Message != "live" {
 		t.Errorf("then comes %+v", m)
 	}
 	why := errors.New("seen enough")
 	cancel(why)
-	if err := receive(t, done); !errors.Is(err, why) {
+	if err := facadestest.Receive(t, done); !errors.Is(err, why) {
 		t.Errorf("debug-log ends with %v", err)
 	}
 	var last []string
@@ -81,7 +82,7 @@ func TestLogs(t *testing.T) {
 	}()
 	eventually(t, "the log is not followed", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
 	user.Close()
-	if err := receive(t, done); !errors.Is(err, entity.Unavailable) {
+	if err := facadestest.Receive(t, done); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("debug-log of a closed connection: %v", err)
 	}
 }
@@ -105,7 +106,7 @@ func TestMemoryOfTheLastLines(t *testing.T) {
 		})
 	}()
 	for i := range lines {
-		if text := receive(t, got); text != fmt.Sprint(i) {
+		if text := facadestest.Receive(t, got); text != fmt.Sprint(i) {
 			t.Fatalf("line %d is %s", i, text)
 		}
 	}
@@ -114,11 +115,11 @@ func TestMemoryOfTheLastLines(t *testing.T) {
 	}
 	eventually(t, "memory is held", func() bool { return w.server.budget.Used() == 0 })
 	w.ok(w.logs.Append(w.st.UUID(), debuglog.Message{Entity: "machine-0", Timestamp: time.Now(), Severity: "INFO", Message: "live"}))
-	if text := receive(t, got); text != "live" {
+	if text := facadestest.Receive(t, got); text != "live" {
 		t.Errorf("then comes %s", text)
 	}
 	cancel()
-	receive(t, done)
+	facadestest.Receive(t, done)
 }
 
 // containsFunc reports whether a function runs in one of the goroutines.

@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -49,7 +50,7 @@ func TestDestroyModel(t *testing.T) {
 	bob := w.user("bob", "/api")
 	model := params.TagOf(entity.ModelTag(w.st.UUID()))
 	destroy := params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: model}}}
-	err = within(bob.call("ModelManager", 10, "DestroyModels", destroy))
+	err = facadestest.Within(bob.call("ModelManager", 10, "DestroyModels", destroy))
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
 		t.Errorf("a writer destroys the model: %v", err)
 	}
@@ -154,14 +155,14 @@ func TestWatchModel(t *testing.T) {
 		}},
 	} {
 		w.ok(step.take())
-		for receive(t, events); life() != step.life; receive(t, events) {
+		for facadestest.Receive(t, events); life() != step.life; facadestest.Receive(t, events) {
 		}
 		if late != nil {
-			receive(t, late)
+			facadestest.Receive(t, late)
 		} else if step.life == "dead" {
 			late, err = root.WatchModel(ctx, w.st.UUID())
 			w.ok(err)
-			receive(t, late)
+			facadestest.Receive(t, late)
 		}
 	}
 	cancel()

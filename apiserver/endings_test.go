@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -146,7 +147,7 @@ func TestPasswordChangeDuringLogin(t *testing.T) {
 	over := make(chan error, 1)
 	leave := w.server.ending.join(w.server, st, id, func(why error) { over <- why })
 	defer leave()
-	if why := receive(t, over); why != errRevoked {
+	if why := facadestest.Receive(t, over); why != errRevoked {
 		t.Errorf("it ends with %v", why)
 	}
 }

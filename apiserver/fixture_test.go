@@ -215,21 +215,6 @@ func (w *world) uniter(unit entity.Tag) client.UniterFacade {
 	return client.UniterFacade{Caller: w.dial(w.info(unit))}
 }
 
-// receive waits for an event, long enough for slow machines.
-func receive[T any](t testing.TB, ch <-chan T) (v T) {
-	t.Helper()
-	select {
-	case v, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel has closed")
-		}
-		return v
-	case <-time.After(verify.Patience):
-		t.Fatal("no event came")
-	}
-	return v
-}
-
 // closes waits for a channel to be closed, and drops what it still holds.
 func closes[T any](t testing.TB, ch <-chan T) {
 	t.Helper()

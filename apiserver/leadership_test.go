@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/entity"
 )
@@ -41,7 +42,7 @@ func TestLeadershipOverTheWire(t *testing.T) {
 	if err := first.ReleaseLeadership(ctx, u0); err != nil {
 		t.Fatal(err)
 	}
-	if err := receive(t, released); err != nil {
+	if err := facadestest.Receive(t, released); err != nil {
 		t.Fatal(err)
 	}
 	if epoch, err := second.ClaimLeadership(ctx, u1, time.Minute); err != nil || epoch != 2 {

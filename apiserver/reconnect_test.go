@@ -14,6 +14,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -31,7 +32,7 @@ func TestReconnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, watch)
+	facadestest.Receive(t, watch)
 	if c.Err() != nil || c.Context().Err() != nil {
 		t.Error("the connection has ended too early")
 	}
@@ -67,7 +68,7 @@ func TestReconnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, watch) // the first event again, so nothing is missed
+	facadestest.Receive(t, watch) // the first event again, so nothing is missed
 	if _, err := again.Unit(ctx, u0); err != nil {
 		t.Error(err)
 	}
@@ -110,7 +111,7 @@ func TestCancelRequestAndWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, watch)
+	facadestest.Receive(t, watch)
 	stop()
 	closes(t, watch) // after the server has been told
 	close(release)
@@ -157,7 +158,7 @@ func TestRemovedModelEndsConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, watch)
+	facadestest.Receive(t, watch)
 	w.controller.Close() // closes the models, as if one were removed
 	closes(t, watch)
 	closes(t, c.Context().Done())

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -234,7 +235,7 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := receive(t, ids); !cmp.Equal(got, []string{"0", "1"}) {
+	if got := facadestest.Receive(t, ids); !cmp.Equal(got, []string{"0", "1"}) {
 		t.Errorf("machines %v", got)
 	}
 	infos, err := provisioner.Machines(ctx)
@@ -261,7 +262,7 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, changes)
+	facadestest.Receive(t, changes)
 	if info, err := machiner.Machine(ctx, m0); err != nil || info.InstanceID != "i-0" || info.Life != entity.Alive {
 		t.Error(info, err)
 	}
@@ -271,7 +272,7 @@ func TestAgentsStory(t *testing.T) {
 	if err := machiner.SetMachineAddresses(ctx, m0, []string{"127.9.9.9"}); err != nil {
 		t.Error(err)
 	}
-	receive(t, changes)
+	facadestest.Receive(t, changes)
 	units, err := deployer.DeployedUnits(ctx, m0)
 	if err != nil || len(units) != 1 {
 		t.Fatal(units, err)
@@ -281,7 +282,7 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := receive(t, deployed); !cmp.Equal(got, []string{u0.ID}) {
+	if got := facadestest.Receive(t, deployed); !cmp.Equal(got, []string{u0.ID}) {
 		t.Errorf("deployed %v", got)
 	}
 	if w.passwords[u0], err = deployer.NewPassword(ctx, u0); err != nil {
@@ -303,7 +304,7 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, unitChanges)
+	facadestest.Receive(t, unitChanges)
 	if config, err := uniter.Config(ctx, u0); err != nil || config["f"] != 3.0 || config["i"] != int64(3) {
 		t.Error(config, err)
 	}
@@ -333,12 +334,12 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, relations)
+	facadestest.Receive(t, relations)
 	members, err := uniter.WatchRelationUnits(ctx, u0, rel.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first := receive(t, members); len(first.Changed) != 0 || len(first.Departed) != 0 {
+	if first := facadestest.Receive(t, members); len(first.Changed) != 0 || len(first.Departed) != 0 {
 		t.Errorf("the first event, without a counterpart: %+v", first)
 	}
 	// The agent of the other unit joins it.
@@ -347,7 +348,7 @@ func TestAgentsStory(t *testing.T) {
 	if err := other.EnterScope(ctx, remote, rel.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if change := receive(t, members); len(change.Changed) != 1 {
+	if change := facadestest.Receive(t, members); len(change.Changed) != 1 {
 		t.Errorf("the other has entered: %+v", change)
 	}
 	if got, err := other.RelationSettings(ctx, remote, rel.ID(), u0.ID); err != nil || got["key"] != "value" {
@@ -356,7 +357,7 @@ func TestAgentsStory(t *testing.T) {
 	if err := other.LeaveScope(ctx, remote, rel.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if change := receive(t, members); !cmp.Equal(change.Departed, []string{remote.ID}) {
+	if change := facadestest.Receive(t, members); !cmp.Equal(change.Departed, []string{remote.ID}) {
 		t.Errorf("the other has left: %+v", change)
 	}
 
@@ -401,7 +402,7 @@ func TestAgentsStory(t *testing.T) {
 			t.Error(step)
 		}
 	}
-	for got := receive(t, ids); !slices.Contains(got, "0"); got = receive(t, ids) {
+	for got := facadestest.Receive(t, ids); !slices.Contains(got, "0"); got = facadestest.Receive(t, ids) {
 		t.Logf("machines %v", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -35,7 +36,7 @@ func TestSilence(t *testing.T) {
 		t.Error("the silent client was never pinged")
 	}
 	talker.send("Pinger", 1, "Ping", "", nil)
-	if err := receive(t, answered); err != nil {
+	if err := facadestest.Receive(t, answered); err != nil {
 		t.Errorf("the other connection has ended too: %v", err)
 	}
 }
@@ -217,7 +218,7 @@ func TestLongNameOfAStranger(t *testing.T) {
 		c.call("Admin", 3, "Login", map[string]string{"auth-tag": name, "credentials": "guess"})
 	}
 	login("user-" + strings.Repeat("x", 200))
-	if line := receive(t, lines); len(line) > 220 ||
+	if line := facadestest.Receive(t, lines); len(line) > 220 ||
 		!strings.Contains(line, " cannot log in: invalid entity name or password") {
 		t.Errorf("logged: %q", line)
 	}

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -37,14 +38,14 @@ func TestATraceFromTheCallerToTheWatcher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, events)
+	facadestest.Receive(t, events)
 	admin := w.dial(w.adminInfo(w.st.UUID()))
 	ctx, command := tracer.Start(t.Context(), "juju set")
 	if err := admin.SetServiceConfig(ctx, "mysql", map[string]string{"size": "6"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	command.End()
-	receive(t, events)
+	facadestest.Receive(t, events)
 	var cause []trace.SpanContext
 	eventually(t, "the event has a cause", func() bool { cause = seen.Take(); return len(cause) > 0 })
 	all := spans()
@@ -135,13 +136,13 @@ func TestNoTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, events)
+	facadestest.Receive(t, events)
 	ctx, command := tracer.Start(t.Context(), "juju set")
 	if err := w.dial(w.adminInfo(w.st.UUID())).SetServiceConfig(ctx, "mysql", map[string]string{"size": "6"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	command.End()
-	receive(t, events)
+	facadestest.Receive(t, events)
 	if cause := seen.Take(); len(cause) > 0 || len(spans()) != 2 { // the command's and its request's
 		t.Errorf("cause %v, spans %v", cause, spans())
 	}

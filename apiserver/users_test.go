@@ -56,23 +56,6 @@ func (w *world) user(name, path string) *rawConn {
 	return w.raw(path).login(tag, w.passwords[tag], "")
 }
 
-// within returns the error of a reply, or of one of its results.
-func within(reply params.Response) error {
-	if err := reply.Err(); err != nil {
-		return err
-	}
-	var results params.ErrorResults
-	if err := json.Unmarshal(reply.Response, &results); err != nil {
-		return err
-	}
-	for _, r := range results.Results {
-		if r.Error != nil {
-			return params.FromError(r.Error)
-		}
-	}
-	return nil
-}
-
 // With each level of access a user can call what the table says, and nothing else. All levels
 // use one connection, since access is looked up for each request.
 func TestAccessLevels(t *testing.T) {

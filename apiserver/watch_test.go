@@ -12,6 +12,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/doc/verify"
@@ -242,13 +243,13 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			receive(t, ch) // and no one reads the next
+			facadestest.Receive(t, ch) // and no one reads the next
 		case m0:
 			ch, err := client.DeployerFacade{Caller: c}.WatchDeployed(t.Context(), m0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			receive(t, ch)
+			facadestest.Receive(t, ch)
 		}
 		return c
 	}
@@ -258,7 +259,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, machines)
+	facadestest.Receive(t, machines)
 	before := running()
 	var conns []*client.Conn
 	for range 10 {
@@ -323,7 +324,7 @@ func TestWatchStatus(t *testing.T) {
 		if err := change.make(); err != nil {
 			t.Fatal(change.what, err)
 		}
-		receive(t, events)
+		facadestest.Receive(t, events)
 		for quiet := false; !quiet; { // one change may be several transactions
 			select {
 			case <-events:

@@ -50,7 +50,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		return err
 	}
 	refusals := func() {
-		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: parsed(t, "arch=s390x")}), entity.Invalid,
+		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: statetest.Constraints("arch=s390x")}), entity.Invalid,
 			`cannot deploy "x": `+arch)
 		check("deploy to a series", deploy(client.DeployArgs{CharmURL: mysql, Series: "xenial"}), entity.Invalid,
 			`series "xenial" is not available: the cloud has jammy, noble`)
@@ -66,7 +66,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 			`cannot add a unit to service "there": the cloud has no kvm containers`)
 		check("add-unit in a zone", third(c.AddUnits(ctx, "there", 1, statetest.To("zone=a"))), entity.Invalid,
 			`cannot add a unit to service "there": zone=a placement is invalid`)
-		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})),
+		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: statetest.Constraints("arch=s390x")})),
 			entity.Invalid, "cannot add a machine: "+arch)
 		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid,
 			`series "xenial" is not available`)
@@ -76,9 +76,9 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 			"cannot add a machine: the cloud has no kvm containers")
 		check("add-machine in a bad container", third(c.AddMachine(ctx, client.MachineArgs{Placement: entity.Placement{Container: "lxd", Machine: "web"}})),
 			entity.Invalid, `cannot add a machine: invalid value "web" for "lxd" scope: expected machine-id`)
-		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid,
+		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", statetest.Constraints("arch=s390x"))), entity.Invalid,
 			"cannot set constraints: "+arch)
-		check("set-model-constraints", second(c.SetModelConstraints(ctx, parsed(t, "arch=s390x"))), entity.Invalid,
+		check("set-model-constraints", second(c.SetModelConstraints(ctx, statetest.Constraints("arch=s390x"))), entity.Invalid,
 			"cannot set constraints: "+arch)
 		check("model-config", c.SetModelConfig(ctx,
 			map[string]string{"default-series": "xenial", "automatically-retry-hooks": "true"}), entity.Invalid,
@@ -101,7 +101,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
 	}
 	if _, _, err := c.AddMachine(ctx,
-		client.MachineArgs{Placement: statetest.At("valid"), Constraints: parsed(t, "arch=arm64")}); err != nil {
+		client.MachineArgs{Placement: statetest.At("valid"), Constraints: statetest.Constraints("arch=arm64")}); err != nil {
 		t.Errorf("what the cloud has: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	ctx := t.Context()
 	c := w.admin().client()
 	mysql := statetest.Charm(t, w.st, statetest.MySQL)
-	ignored := parsed(t, "mem=1G cpu-power=7 virt-type=kvm")
+	ignored := statetest.Constraints("mem=1G cpu-power=7 virt-type=kvm")
 	check := func(what string, warnings []string, err error, want ...string) {
 		t.Helper()
 		if err != nil || !slices.Equal(warnings, want) {
@@ -215,7 +215,7 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	check("add-unit", warnings, err)
 	// With an unsupported key, another invalid one is still an error.
 	if _, err = c.SetServiceConstraints(ctx, "mysql",
-		parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
+		statetest.Constraints("cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
 		t.Errorf("an ignored and an invalid one: %v", err)
 	}
 

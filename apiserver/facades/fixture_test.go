@@ -24,7 +24,6 @@ import (
 	"juju/doc/verify"
 	"juju/provider/dummytest"
 	"juju/state"
-	"juju/state/constraints"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -308,23 +307,6 @@ func (c *caller) do(facade string, version int, method string, args, result any)
 	return nil
 }
 
-// within returns the error of a reply, or of one of its results.
-func within(reply params.Response) error {
-	if err := reply.Err(); err != nil {
-		return err
-	}
-	var results params.ErrorResults
-	if err := json.Unmarshal(reply.Response, &results); err != nil {
-		return err
-	}
-	for _, r := range results.Results {
-		if r.Error != nil {
-			return params.FromError(r.Error)
-		}
-	}
-	return nil
-}
-
 // String implements facades.Request, as do the methods below.
 func (c *caller) String() string { return "a test" }
 
@@ -378,30 +360,6 @@ func (c *caller) ChangePassword(change func() (string, error)) error {
 
 // Done implements facades.Request.
 func (c *caller) Done() <-chan struct{} { return c.ctx.Done() }
-
-// receive waits for an event, long enough for slow machines.
-func receive[T any](t testing.TB, ch <-chan T) (v T) {
-	t.Helper()
-	select {
-	case v, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel has closed")
-		}
-		return v
-	case <-time.After(verify.Patience):
-		t.Fatal("no event came")
-	}
-	return v
-}
-
-func parsed(t *testing.T, text string) constraints.Value {
-	t.Helper()
-	c, err := constraints.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func second[T any](_ T, err error) error { return err }
 

@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 func manualArgs() client.MachineArgs {
@@ -100,7 +101,7 @@ func TestRefusedManualMachines(t *testing.T) {
 		"cannot add a machine: a manual machine needs a nonce": func(a *client.MachineArgs) { a.Manual.Nonce = "" },
 		"cannot add a machine: a manual machine is no container, and has no constraints": func(
 			a *client.MachineArgs) {
-			a.Constraints = parsed(t, "mem=1G")
+			a.Constraints = statetest.Constraints("mem=1G")
 		},
 	} {
 		args := manualArgs()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state/entity"
 )
 
@@ -18,13 +19,13 @@ func TestMinUnitsOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := receive(t, events); len(names) > 0 {
+	if names := facadestest.Receive(t, events); len(names) > 0 {
 		t.Errorf("the first event names %q", names)
 	}
 	if err := admin.SetMinUnits(ctx, "mysql", 3); err != nil {
 		t.Fatal(err)
 	}
-	if names := receive(t, events); !slices.Equal(names, []string{"mysql"}) {
+	if names := facadestest.Receive(t, events); !slices.Equal(names, []string{"mysql"}) {
 		t.Errorf("the event names %q", names)
 	}
 	for range 2 {

@@ -100,7 +100,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	w.ok(c.AddSpace(ctx, "outside", nil))
 	before := w.stored()
 	deploy := func(constraints string, bindings map[string]string, to ...string) error {
-		args := client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1, Constraints: parsed(t, constraints), Bindings: bindings, Placement: statetest.To(to...)}
+		args := client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1, Constraints: statetest.Constraints(constraints), Bindings: bindings, Placement: statetest.To(to...)}
 		_, _, checked := c.CheckDeploy(ctx, args, nil)
 		_, err := c.Deploy(ctx, args)
 		if checked != nil && (err == nil || err.Error() != checked.Error()) {
@@ -110,7 +110,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	}
 	const none = `no machine can have an address in space "outside": the cloud is in none of its subnets`
 	machine := func(constraints string) error {
-		return third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, constraints)}))
+		return third(c.AddMachine(ctx, client.MachineArgs{Constraints: statetest.Constraints(constraints)}))
 	}
 	for what, err := range map[string]error{
 		`cannot deploy "x": ` + none:       deploy("spaces=db,outside", nil),
@@ -119,7 +119,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 		`cannot deploy "x": space "db" is excluded by the constraints, and bound`:                              deploy("spaces=^db", map[string]string{"": "db"}),
 		`cannot deploy "x": space "nowhere" not found`:                                                         deploy("spaces=^nowhere", nil),
 		`cannot add a machine: ` + none:                                                                        machine("spaces=outside"),
-		`cannot set constraints: ` + none:                                                                      second(c.SetServiceConstraints(ctx, "mysql", parsed(t, "spaces=outside"))),
+		`cannot set constraints: ` + none:                                                                      second(c.SetServiceConstraints(ctx, "mysql", statetest.Constraints("spaces=outside"))),
 	} {
 		if what = strings.TrimSpace(what); err == nil || err.Error() != what || entity.Hint(err) == "" {
 			t.Errorf("got error %v (hint %q), want %s", err, entity.Hint(err), what)
@@ -129,7 +129,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 		t.Errorf("a refused request has changed:\n%s\nbefore\n%s", after, before)
 	}
 	// A model's constraints are for machines to come, and may be overridden: they are accepted with a warning.
-	warnings, err := c.SetModelConstraints(ctx, parsed(t, "spaces=outside"))
+	warnings, err := c.SetModelConstraints(ctx, statetest.Constraints("spaces=outside"))
 	if want := []string{"no machine can be added with these constraints: " + none}; err != nil || !slices.Equal(warnings, want) {
 		t.Errorf("a model's constraints: %v, warnings %q, want %q", err, warnings, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -28,7 +29,7 @@ func TestAccessToOffers(t *testing.T) {
 		OfferName: "hosted", ApplicationName: "mysql", Endpoints: map[string]string{"server": "server"}}}}
 	call := func(c *caller, facade string, version int, method string, p any) error {
 		t.Helper()
-		return within(c.call(facade, version, method, p))
+		return facadestest.Within(c.call(facade, version, method, p))
 	}
 	if err := call(bob, "ApplicationOffers", 5, "Offer", offer); entity.KindOf(err) != entity.Unauthorized {
 		t.Errorf("bob offered a service of another's model: %v", err)
@@ -89,7 +90,7 @@ func TestRelationOfRevokedUserIsNotResumed(t *testing.T) {
 	w.ok(err)
 	admin := w.admin()
 	set := func(suspended bool) error {
-		return within(admin.call("Application", 19, "SetRelationsSuspended", params.RelationSuspendedArgs{Args: []params.RelationSuspendedArg{
+		return facadestest.Within(admin.call("Application", 19, "SetRelationsSuspended", params.RelationSuspendedArgs{Args: []params.RelationSuspendedArg{
 			{RelationID: all[0].Relation, Suspended: suspended}}}))
 	}
 	since := func() *time.Time {

@@ -54,7 +54,7 @@ func TestRetryProvisioning(t *testing.T) {
 		}
 	}
 
-	impossible := parsed(t, "arch=s390x")
+	impossible := statetest.Constraints("arch=s390x")
 	errs, _, err := c.RetryProvisioning(ctx, &impossible, "0", "2")
 	ok(err)
 	for i, err := range errs {
@@ -65,7 +65,7 @@ func TestRetryProvisioning(t *testing.T) {
 	}
 	check("refused", "0 error mem=524288000M, 1 pending mem=524288000M, 2 error mem=524288000M")
 
-	possible := parsed(t, "mem=2G cpu-power=400")
+	possible := statetest.Constraints("mem=2G cpu-power=400")
 	errs, warnings, err := c.RetryProvisioning(ctx, &possible, "0", "1", "9")
 	ok(err)
 	if len(errs) != 3 || errs[0] != nil || entity.KindOf(errs[1]) != entity.Invalid || !entity.IsNotFound(errs[2]) {
@@ -83,7 +83,7 @@ func TestRetryProvisioning(t *testing.T) {
 	}
 	check("retried all", "0 pending cpu-power=400 mem=2048M, 1 pending mem=524288000M, 2 pending mem=524288000M")
 	fail("1", "2")
-	possible = parsed(t, "mem=1G")
+	possible = statetest.Constraints("mem=1G")
 	errs, _, err = c.RetryAllProvisioning(ctx, &possible)
 	if err != nil || !slices.Equal(errs, []error{nil, nil}) {
 		t.Errorf("retried all: %v, %v", errs, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -30,24 +31,24 @@ func TestRolloutsOverTheWire(t *testing.T) {
 	check(u.SetCharm(ctx, old))
 	events, err := manager.WatchRollouts(ctx)
 	check(err)
-	if names := receive(t, events); len(names) > 0 {
+	if names := facadestest.Receive(t, events); len(names) > 0 {
 		t.Errorf("the first event names %q", names)
 	}
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	_, err = admin.SetCharm(ctx, client.SetCharmArgs{Service: "mysql", CharmURL: url,
 		Rollout: client.Rollout{Batch: 1, HealthTimeout: time.Minute}})
 	check(err)
-	if names := receive(t, events); !slices.Equal(names, []string{"mysql"}) {
+	if names := facadestest.Receive(t, events); !slices.Equal(names, []string{"mysql"}) {
 		t.Errorf("the event names %q", names)
 	}
 	due, err := manager.WatchRollout(ctx, entity.ServiceTag("mysql"))
 	check(err)
-	receive(t, due)
+	facadestest.Receive(t, due)
 	again, err := manager.AdvanceRollout(ctx, entity.ServiceTag("mysql"))
 	if err != nil || again != time.Minute {
 		t.Errorf("the next step is due in %v, %v", again, err)
 	}
-	receive(t, due)
+	facadestest.Receive(t, due)
 	check(admin.ResumeRollout(ctx, "mysql", client.Rollout{Batch: 2}))
 	_, _, err = admin.RevertRollout(ctx, "mysql", client.Rollout{HealthTimeout: time.Hour})
 	check(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -27,11 +28,11 @@ func TestPrincipalsAgentDeploysAndRemovesItsSubordinates(t *testing.T) {
 	deployer, uniter := client.DeployerFacade{Caller: conn}, client.UniterFacade{Caller: conn}
 	deployed, err := deployer.WatchDeployed(ctx, principal)
 	w.ok(err)
-	if got := receive(t, deployed); len(got) > 0 {
+	if got := facadestest.Receive(t, deployed); len(got) > 0 {
 		t.Errorf("at first it has %q", got)
 	}
 	w.ok(uniter.EnterScope(ctx, principal, rel.ID()))
-	if got := receive(t, deployed); !cmp.Equal(got, []string{"logging/0"}) {
+	if got := facadestest.Receive(t, deployed); !cmp.Equal(got, []string{"logging/0"}) {
 		t.Errorf("when the principal has entered, it has %q", got)
 	}
 	sub := entity.UnitTag("logging/0")

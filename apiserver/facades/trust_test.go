@@ -10,6 +10,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -78,9 +79,9 @@ func TestOnlySuperusersTrustServices(t *testing.T) {
 	refused("config", bob.SetServiceConfig(ctx, "mysql", trust, ""))
 	refused("a file", bob.SetServiceConfig(ctx, "mysql", nil, "mysql: {trust: yes}"))
 	raw := w.user("bob", w.st.UUID())
-	refused("an upgrade", within(raw.call("Application", 19, "SetCharm", params.ApplicationSetCharm{
+	refused("an upgrade", facadestest.Within(raw.call("Application", 19, "SetCharm", params.ApplicationSetCharm{
 		ApplicationName: "mysql", CharmURL: w.charms["mysql"], ConfigSettings: trust})))
-	refused("deploy", within(raw.call("Application", 19, "Deploy", params.ApplicationsDeploy{
+	refused("deploy", facadestest.Within(raw.call("Application", 19, "Deploy", params.ApplicationsDeploy{
 		Applications: []params.ApplicationDeploy{{ApplicationName: "other", CharmURL: w.charms["mysql"], Config: trust}}})))
 	if _, err := w.st.Service(ctx, "other"); !entity.IsNotFound(err) {
 		t.Errorf("the refused service: %v", err)
@@ -169,7 +170,7 @@ func TestTheCredentialIsReplaced(t *testing.T) {
 	if err := admin.SetModelCredential(ctx, w.st.UUID(), "rack", "dev"); !errors.Is(err, entity.NotFound) {
 		t.Errorf("a model gets another credential: %v", err)
 	}
-	err = within(w.root().call("Cloud", 7, "AddCloud", params.AddCloudArgs{Name: "other"}))
+	err = facadestest.Within(w.root().call("Cloud", 7, "AddCloud", params.AddCloudArgs{Name: "other"}))
 	if !errors.Is(err, entity.NotSupported) || !strings.Contains(err.Error(), "rack") {
 		t.Errorf("another cloud is refused with %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
@@ -62,11 +63,11 @@ func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 	}
 	one := func(tag params.Tag) params.Entities { return params.Entities{Entities: []params.Entity{{Tag: tag}}} }
 	grant := func(model params.Tag) error {
-		return within(raw.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
+		return facadestest.Within(raw.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
 			Changes: []params.ModifyModelAccess{{UserTag: ann, Action: "grant", Access: "read", ModelTag: model}}}))
 	}
 	destroy := func(model params.Tag) error {
-		return within(raw.call("ModelManager", 10, "DestroyModels",
+		return facadestest.Within(raw.call("ModelManager", 10, "DestroyModels",
 			params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: model}}}))
 	}
 	check := func(model params.Tag) error {
@@ -79,7 +80,7 @@ func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 		err   error
 		want  string
 	}{
-		{"another's info", within(raw.call("UserManager", 3, "UserInfo", params.UserInfoRequest{Entities: one(ann).Entities})), root},
+		{"another's info", facadestest.Within(raw.call("UserManager", 3, "UserInfo", params.UserInfoRequest{Entities: one(ann).Entities})), root},
 		{"a grant", grant(there), admin},
 		{"a grant at another model", grant(other), unseen("admin", other)},
 		{"a grant at no model", grant(none), unseen("admin", none)},
@@ -91,8 +92,8 @@ func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 		{"checking none", check(none), unseen("admin", none)},
 		{"the users of another model", raw.call("UserManager", 3, "ModelUserInfo", one(other)).Err(), unseen("read", other)},
 		{"the users of no model", raw.call("UserManager", 3, "ModelUserInfo", one(none)).Err(), unseen("read", none)},
-		{"another model's info", within(raw.call("ModelManager", 10, "ModelInfo", one(other))), unseen("read", other)},
-		{"no model's info", within(raw.call("ModelManager", 10, "ModelInfo", one(none))), unseen("read", none)},
+		{"another model's info", facadestest.Within(raw.call("ModelManager", 10, "ModelInfo", one(other))), unseen("read", other)},
+		{"no model's info", facadestest.Within(raw.call("ModelManager", 10, "ModelInfo", one(none))), unseen("read", none)},
 		{"watching another model", raw.call("Status", 1, "WatchModel", params.Entity{Tag: other}).Err(), unseen("read", other)},
 		{"watching no model", raw.call("Status", 1, "WatchModel", params.Entity{Tag: none}).Err(), unseen("read", none)},
 		{"an upload", upload, want},
@@ -122,7 +123,7 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 		}
 	}
 	grant := func(user, model params.Tag, level string) error {
-		return within(c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
+		return facadestest.Within(c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
 			Changes: []params.ModifyModelAccess{{UserTag: user, Action: "grant", Access: level, ModelTag: model}}}))
 	}
 	deniedTo("a grant with write only", grant(ann, shared, "read"))
@@ -130,11 +131,11 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	deniedTo("a grant at a model that one can't see", grant(ann, home, "read"))
 	deniedTo("a grant at no model",
 		grant(ann, params.TagOf(entity.ModelTag("deadbeef-0000-4000-8000-00000000dead")), "read"))
-	deniedTo("another's password", within(c.call("UserManager", 3, "SetPassword",
+	deniedTo("another's password", facadestest.Within(c.call("UserManager", 3, "SetPassword",
 		params.EntityPasswords{Changes: []params.EntityPassword{{Tag: ann, Password: "x"}}})))
-	deniedTo("another's info", within(c.call("UserManager", 3, "UserInfo",
+	deniedTo("another's info", facadestest.Within(c.call("UserManager", 3, "UserInfo",
 		params.UserInfoRequest{Entities: []params.Entity{{Tag: ann}}})))
-	deniedTo("another's access", within(c.call("Controller", 12, "GetControllerAccess",
+	deniedTo("another's access", facadestest.Within(c.call("Controller", 12, "GetControllerAccess",
 		params.Entities{Entities: []params.Entity{{Tag: ann}}})))
 	deniedTo("another's models", c.call("ModelManager", 10, "ListModels", params.Entity{Tag: ann}).Err())
 	deniedTo("the users of a model that one can't see",
@@ -152,7 +153,7 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	if len(users.Results) != 1 || users.Results[0].Result.UserName != "bob" || users.Results[0].Result.Access != "write" {
 		t.Errorf("bob sees the model's users %+v", users.Results)
 	}
-	w.ok(within(c.call("UserManager", 3, "SetPassword",
+	w.ok(facadestest.Within(c.call("UserManager", 3, "SetPassword",
 		params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag("BOB")),
 			Password: "mine"}}})))
 	_, err := w.controller.CheckUser(t.Context(), "Bob", "mine") // in any case
