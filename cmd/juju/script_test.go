@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
+	runScripts(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
@@ -85,6 +85,18 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: scriptCommands,
 	})
+}
+
+// runScripts runs scripts, and removes the directory of all of them at the end. testscript itself keeps it if -run selects
+// only some of them.
+func runScripts(t *testing.T, p testscript.Params) {
+	t.Helper()
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		t.Cleanup(func() { os.Remove(filepath.Dir(env.WorkDir)) }) // fails if -testwork keeps what is in it
+		return setup(env)
+	}
+	testscript.Run(t, p)
 }
 
 // TestLanding runs the few stories of `make test`.
@@ -113,7 +125,7 @@ func runSystem(t *testing.T, more func(*testscript.Env), folders ...string) {
 		t.Fatal(err)
 	}
 	bin, charms := buildSystem(t, root)
-	testscript.Run(t, testscript.Params{
+	runScripts(t, testscript.Params{
 		Files: files, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
