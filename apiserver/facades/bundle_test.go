@@ -34,6 +34,7 @@ applications:
     num_units: 2
     options: {size: 7}
     storage: {data: "2G"}
+    exposed-endpoints: {server: {expose-to-cidrs: [10.0.0.0/8]}}
     annotations: {gui-x: "1"}
     to: ["0", "lxd:blog/1"]
   blog:
@@ -65,15 +66,16 @@ deploy-1 {"application":"blog","base":"ubuntu@22.04/stable","charm":"$addCharm-0
 expose-2 {"application":"$deploy-1"} [deploy-1]
 addCharm-3 {"base":"ubuntu@22.04/stable","charm":"MYSQL","series":"jammy"} []
 deploy-4 {"application":"db","base":"ubuntu@22.04/stable","charm":"$addCharm-3","options":{"size":7},"series":"jammy","storage":{"data":"2G"}} [addCharm-3]
-setAnnotations-5 {"annotations":{"gui-x":"1"},"entity-type":"application","id":"$deploy-4"} [deploy-4]
-addMachines-6 {"base":"ubuntu@22.04/stable","constraints":"cores=2","series":"jammy"} []
-addUnit-7 {"application":"$deploy-4","to":"$addMachines-6"} [deploy-4 addMachines-6]
-addUnit-8 {"application":"$deploy-1","to":"$addMachines-6"} [deploy-1 addMachines-6]
-addUnit-9 {"application":"$deploy-1"} [deploy-1]
+expose-5 {"application":"$deploy-4","exposed-endpoints":{"server":{"expose-to-cidrs":["10.0.0.0/8"]}}} [deploy-4]
+setAnnotations-6 {"annotations":{"gui-x":"1"},"entity-type":"application","id":"$deploy-4"} [deploy-4]
+addMachines-7 {"base":"ubuntu@22.04/stable","constraints":"cores=2","series":"jammy"} []
+addUnit-8 {"application":"$deploy-4","to":"$addMachines-7"} [deploy-4 addMachines-7]
+addUnit-9 {"application":"$deploy-1","to":"$addMachines-7"} [deploy-1 addMachines-7]
 addUnit-10 {"application":"$deploy-1"} [deploy-1]
-addMachines-11 {"container-type":"lxd","parent-id":"$addUnit-9"} [addUnit-9]
-addUnit-12 {"application":"$deploy-4","to":"$addMachines-11"} [deploy-4 addMachines-11]
-addRelation-13 {"endpoint1":"$deploy-4:server","endpoint2":"$deploy-1:db"} [deploy-4 deploy-1]`
+addUnit-11 {"application":"$deploy-1"} [deploy-1]
+addMachines-12 {"container-type":"lxd","parent-id":"$addUnit-10"} [addUnit-10]
+addUnit-13 {"application":"$deploy-4","to":"$addMachines-12"} [deploy-4 addMachines-12]
+addRelation-14 {"endpoint1":"$deploy-4:server","endpoint2":"$deploy-1:db"} [deploy-4 deploy-1]`
 	for name, url := range w.charms {
 		want = strings.ReplaceAll(want, strings.ToUpper(name), url)
 	}

@@ -40,6 +40,10 @@ peers: {ring: {interface: site}}
 	if err != nil || !slices.Equal(warnings, []string{told}) {
 		t.Errorf("warnings %q (%v), want %q", warnings, err, told)
 	}
+	warnings, err = w.admin().client().SetCharm(t.Context(), client.SetCharmArgs{Service: "site", CharmURL: url})
+	if err != nil || !slices.Equal(warnings, []string{told}) {
+		t.Errorf("warnings of an upgrade %q (%v), want %q", warnings, err, told)
+	}
 }
 
 // Its storage and resources are in what a client is told of a charm.

@@ -104,9 +104,21 @@ func TestLeftoversOfAModel(t *testing.T) {
 	w.ok(root.DestroyModel(ctx, theirs.UUID(), entity.Forced()))
 	w.ok(theirs.EnsureDead(ctx))
 	w.ok(ctrl.RemoveModel(ctx, theirs.UUID()))
+	// Until it is removed, its owner sees it and waits for that.
+	bob := w.user("bob", "").client()
+	if info, err := bob.ModelInfo(ctx, theirs.UUID()); err != nil || info.Name != "theirs" || info.Life != "dead" {
+		t.Errorf("while it is removed, it is %+v, %v", info, err)
+	}
+	changes, err := bob.WatchModel(ctx, theirs.UUID())
+	w.ok(err)
+	<-changes
 	clock.Store(int64(state.CloudTimeout))
 	_, err = statetest.ResumeModels(ctx, ctrl, func(context.Context, controller.ModelRow) error { return errors.New("no route to host") })
 	w.ok(err)
+	<-changes
+	if info, err := bob.ModelInfo(ctx, theirs.UUID()); err == nil {
+		t.Errorf("after it was removed, it is %+v", info)
+	}
 	for who, want := range map[string]int{"bob": 1, "eve": 0, statetest.Admin: 1} {
 		conn := root
 		if who != statetest.Admin {

@@ -189,6 +189,24 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 			t.Errorf("the explanation of everything does not have it once: %s\n%s", part, all)
 		}
 	}
+	// Below what waits for an agent is which of its workers fails, once. The reason names the agent, for programs.
+	_, _, err = admin.DestroyUnits(ctx, entity.Destruction{}, "mysql/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const below = "  worker \"uniter\" of unit mysql/1 keeps failing: cannot write: disk full\n"
+	if text := explained("mysql/1"); strings.Count(text, below) != 1 || strings.Count(text, "keeps failing") != 1 {
+		t.Errorf("the explanation of a unit whose agent must act and fails: %s", text)
+	}
+	reasons, _, err := admin.Explain(ctx, "mysql/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reasons[0].Reasons {
+		if r.By != "unit-mysql-1" {
+			t.Errorf("%q is to be done by %q", r.Text, r.By)
+		}
+	}
 	// What waits for an agent that is silent says so.
 	_, _, err = admin.DestroyUnits(ctx, entity.Destruction{}, "mysql/0")
 	if err != nil {

@@ -82,6 +82,9 @@ func TestAManualMachine(t *testing.T) {
 	}
 	leave()
 	w.ok(provisioner.RemoveMachine(ctx, entity.MachineTag("0")))
+	_, _, err = c.AddMachine(ctx, manualArgs())
+	w.ok(err)
+	w.ok(root.DestroyModel(ctx, w.st.UUID(), entity.Forced()))
 }
 
 func TestRefusedManualMachines(t *testing.T) {

@@ -84,25 +84,30 @@ func TestRelationOfRevokedUserIsNotResumed(t *testing.T) {
 	w.ok(err)
 	w.addUser("bob")
 	w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), offers[0].UUID, "bob", controller.AccessConsume, statetest.Admin))
-	w.ok(x.Connect(ctx, "11111111-2222-4333-8444-555555555555", entity.Connection{Offer: offers[0].UUID, User: "bob", Far: "server",
-		Near: entity.NearEnd{Service: "blog", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}}))
+	for i, user := range []string{"eve", "bob"} { // eve may not consume, which says nothing about bob
+		w.ok(x.Connect(ctx, blog, entity.Connection{Offer: offers[0].UUID, User: user, Relation: i, Far: "server",
+			Near: entity.NearEnd{Service: "blog", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}}))
+	}
 	all, err := x.Connections(ctx)
 	w.ok(err)
+	if len(all) != 2 || all[1].User != "bob" {
+		t.Fatalf("the relations are %+v", all)
+	}
 	admin := w.admin()
 	set := func(suspended bool) error {
 		return facadestest.Within(admin.call("Application", 19, "SetRelationsSuspended", params.RelationSuspendedArgs{Args: []params.RelationSuspendedArg{
-			{RelationID: all[0].Relation, Suspended: suspended}}}))
+			{RelationID: all[1].Relation, Suspended: suspended}}}))
 	}
 	since := func() *time.Time {
 		t.Helper()
 		var status params.FullStatus
 		w.ok(admin.do("Client", 7, "FullStatus", params.StatusParams{}, &status))
 		for _, r := range status.Relations {
-			if r.ID == all[0].Relation && r.Status.Since != nil {
+			if r.ID == all[1].Relation && r.Status.Since != nil {
 				return r.Status.Since
 			}
 		}
-		t.Fatalf("status does not say since when relation %d is there", all[0].Relation)
+		t.Fatalf("status does not say since when relation %d is there", all[1].Relation)
 		return nil
 	}
 	w.ok(set(true))
@@ -114,7 +119,7 @@ func TestRelationOfRevokedUserIsNotResumed(t *testing.T) {
 		w.ok(set(true))
 	}
 	w.ok(w.controller.RevokeOffer(ctx, w.st.UUID(), offers[0].UUID, "bob", controller.AccessConsume))
-	want := fmt.Sprintf(`cannot resume relation %d where user "bob" does not have consume permission`, all[0].Relation)
+	want := fmt.Sprintf(`cannot resume relation %d where user "bob" does not have consume permission`, all[1].Relation)
 	if err := set(false); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -193,4 +198,35 @@ func TestOffersAreFound(t *testing.T) {
 	}
 	root.says(step{"ApplicationOffers 5 FindApplicationOffers", `{"Filters":[]}`, "at least one offer filter is required"})
 	w.user("bob", "").says(step{"ApplicationOffers 5 FindApplicationOffers", `{"Filters":[{"offer-name":"blog"}]}`, ""})
+}
+
+// A service is not related to a remote one once whoever consumed its offer may no longer do so. Other remote services are not
+// affected.
+func TestRelationsNeedConsumeAccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx, x := t.Context(), w.st.CrossModel()
+	mine := w.guests() // bob's
+	offers := map[string]string{}
+	for _, name := range []string{"first", "second"} {
+		w.ok(x.AddOffer(ctx, entity.NewOffer{Name: name, Service: "mysql", Endpoints: []string{"server"}}))
+	}
+	all, err := x.Offers(ctx)
+	w.ok(err)
+	for _, o := range all {
+		offers[o.Name] = o.UUID
+		w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), o.UUID, "bob", controller.AccessConsume, statetest.Admin))
+	}
+	_, err = mine.AddService(ctx, state.AddServiceParams{Name: "blog", CharmURL: statetest.Charm(t, mine, statetest.Wordpress)})
+	w.ok(err)
+	own := w.user("bob", mine.UUID())
+	for name := range offers {
+		own.says(step{"Application 19 Consume", `{"args":[{"offer-url":"admin/default.` + name + `"}]}`, "{}"})
+	}
+	w.ok(w.controller.RevokeOffer(ctx, w.st.UUID(), offers["first"], "bob", controller.AccessConsume))
+	own.says(
+		step{"Application 19 AddRelation", `{"endpoints":["blog:db","first:server"]}`, `cannot relate to "first": permission denied` +
+			` → Whoever consumed it, bob, has no "consume" access to offer admin/default.first any more.`},
+		step{"Application 19 AddRelation", `{"endpoints":["blog:db","second"]}`, `{"endpoints"…`},
+	)
 }

@@ -114,7 +114,8 @@ func TestPlansOfSeveralChanges(t *testing.T) {
 	token, err := w.st.Transactions().Token(ctx)
 	w.ok(err)
 	planned(dry.PlanKept(ctx))
-	if p := dry.Planned(); p.Token != token || len(p.Refused) != 1 || !strings.Contains(p.Refused[0], "nosuch") {
+	if p := dry.Planned(); p.Token != token || len(p.Refused) != 1 || !strings.Contains(p.Refused[0], "nosuch") ||
+		!slices.Equal(p.Hints, []string{"To see what is in the model: juju status"}) {
 		t.Errorf("the plan is %+v", p)
 	}
 	status, err := w.st.Status(ctx)
