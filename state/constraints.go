@@ -139,6 +139,7 @@ func (s *Service) SetConstraints(ctx context.Context, c constraints.Value) error
 		if _, _, err := networks.Demand(ctx, s.st.db, o.Ops, c); err != nil {
 			return err
 		}
+		// The value that was read is asserted too: of two users who change it at once, the later one reads again.
 		o.AssertLife(modeldb.ServicesC, s.doc.Name, entity.Alive)
 		o.Update(modeldb.ConstraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
 		return nil

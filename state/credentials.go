@@ -196,6 +196,7 @@ func (st *State) hashOps(ctx context.Context, o *ops, tag entity.Tag, hash strin
 		o.Update(modeldb.CredentialsC, id, modeltxn.Exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
+	// The credential of a removed entity would stay, because it is removed with the entity.
 	o.Assert(ofAgent(tag), tag.ID, modeltxn.Exists)
 	o.Insert(modeldb.CredentialsC, id, modeldb.Credential{ID: id, Hash: hash})
 	return nil

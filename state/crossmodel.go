@@ -164,7 +164,7 @@ func (x CrossModel) Consume(ctx context.Context, p entity.Consumed) error {
 			return err
 		}
 		o.AssertModelAlive()
-		o.Assert(modeldb.ServicesC, p.Name, txn.DocMissing)
+		o.Assert(modeldb.ServicesC, p.Name, txn.DocMissing) // services and remote services share their names
 		o.Insert(modeldb.RemotesC, p.Name, doc)
 		o.addCounts(&Remote{st: x.st, doc: doc})
 		key := modeldb.RemoteKey(p.Name)

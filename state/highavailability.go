@@ -85,6 +85,7 @@ func (st *State) EnableHA(ctx context.Context, p EnableHAParams) (changes entity
 		// Of two concurrent calls, the later one sees the controllers added by the earlier one.
 		o.Update(modeldb.ModelC, modeldb.ModelC, mongo.Unadvanced("controllers", model.Controllers),
 			bson.D{{"$inc", bson.D{{"controllers", 1}}}})
+		// A controller that is destroyed or demoted meanwhile would be counted, but would not be there.
 		for _, id := range changes.Maintained {
 			o.Assert(modeldb.MachinesC, id, bson.D{{"life", entity.Alive}, {"jobs", modeldb.JobManageModel}})
 		}

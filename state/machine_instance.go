@@ -39,6 +39,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 			if m.doc.Life != entity.Dying || holders["units"] == 0 {
 				return entity.Errorf(entity.NotAlive, "machine is not alive")
 			}
+			// A Dying machine gets an instance only for units that must run their last hooks on it.
 			o.Expect(key, "units", bson.D{{"$gt", 0}})
 		}
 		seen := m.doc
@@ -210,6 +211,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
+		// The status is removed with the machine; one that is written later would stay.
 		o.Assert(modeldb.MachinesC, m.doc.ID, modeltxn.Exists)
 		if _, err := m.st.db.Status(ctx, key); entity.IsNotFound(err) {
 			o.Insert(modeldb.StatusesC, key, doc)

@@ -98,6 +98,7 @@ func (m *Machine) asserts() bson.D {
 // turning moves the job of a destroyed manager to another one, and ends the tasks of a removed machine.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
+		// Without this, two managers that are destroyed at once would each count on the other, and no controller would be left.
 		o.Assert(modeldb.MachinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", modeldb.JobManageModel}})
 		update = bson.D{{"$pull", bson.D{{"jobs", modeldb.JobManageModel}}}}
 	}
@@ -207,6 +208,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 		return err
 	}
 	if !u.doc.Machines && !d.machines && !svc.doc.Machines {
+		// Otherwise a destruction of the service with its machines, begun meanwhile, would leave this one.
 		o.Expect(modeldb.ServiceKey(u.doc.Service), modeldb.TakesMachines, bson.D{{"$exists", false}})
 		return nil
 	}

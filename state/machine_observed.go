@@ -38,6 +38,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		if len(in.Addresses) > 0 {
 			seen.CloudAddresses = in.Addresses
 		}
+		// What the cloud says is about this instance: the machine may have got another one since the cloud was asked.
 		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, modeltxn.NotDead...)
 		said, err := m.st.db.Status(ctx, key)
 		switch {

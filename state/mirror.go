@@ -381,6 +381,7 @@ func (m *mirroring) unitOps(ctx context.Context, o *ops, name string) error {
 	if err := m.settingsOps(ctx, o, m.rel, name, m.want[name], n == 0); err != nil || n > 0 {
 		return err
 	}
+	// While a relation is suspended, those that are in it leave, and none may enter.
 	o.Assert(modeldb.RelationsC, m.rel.doc.Key, bson.D{{"suspended", bson.D{{"$ne", true}}}})
 	o.Insert(modeldb.ScopesC, id, modeldb.Scope{ID: id, Relation: m.rel.doc.ID, Remote: name, Role: m.end.Role})
 	o.addRefs(remoteScope{m.rel})

@@ -138,7 +138,7 @@ func (c CrossModel) AddRelationVia(ctx context.Context, via []string, names ...s
 		}
 		return nil, ambiguous(names, keys)
 	}
-	id, taken := 0, false
+	id, taken := 0, false // numbers are never used again, so an attempt that is repeated keeps its number
 	doc := st.newRelation(0, candidates[0]...)
 	if err := checkVia(doc, via); err != nil {
 		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)

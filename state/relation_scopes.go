@@ -81,6 +81,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container",
 				ru.rel.doc.Key)
 		}
+		// All of this was read before this transaction, and a scope that is entered after an end would be left by no one.
 		if beside != "" {
 			o.Assert(modeldb.UnitsC, beside, modeltxn.Exists)
 		}

@@ -197,7 +197,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		}
 		key := modeldb.ServiceKey(p.Name)
 		o.AssertModelAlive()
-		o.Assert(modeldb.RemotesC, p.Name, txn.DocMissing)
+		o.Assert(modeldb.RemotesC, p.Name, txn.DocMissing) // services and remote services share their names
 		if err := st.db.UseCharm(ctx, o.Ops, p.CharmURL); err != nil {
 			return err
 		}

@@ -240,6 +240,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 // checkRollout refuses another charm during a rollout, unless that has stopped, and a new rollout that could not be
 // reverted.
 func (c *charmChange) checkRollout(ctx context.Context, o *ops) error {
+	// During a rollout some units have the former charm and some the new one: a third charm has to wait until the rollout has
+	// stopped, and no storage is added that only one of the two may know.
 	another := c.Batch > 0 || c.URL != c.doc.CharmURL
 	if now := c.doc.Rollout; now != nil && !c.reverts && (another && now.Stopped == "" || !another && len(c.Storage) > 0) {
 		return entity.WithHint(entity.Errorf(entity.InUse, "its units are being upgraded in batches to charm %q", c.doc.CharmURL),

@@ -43,6 +43,7 @@ func (s *Service) SetSeries(ctx context.Context, series string, force bool) erro
 			if !force && !ch.Meta.Supports(series) {
 				return unsupported(ch.Meta, series)
 			}
+			// The charm was checked against the series. The others are asserted even if they have it already: all change together.
 			keeps := bson.D{{"life", svc.doc.Life}, {"charm", svc.doc.CharmURL}, {"series", svc.doc.Series}}
 			if svc.doc.Series == series {
 				o.Assert(modeldb.ServicesC, svc.doc.Name, keeps)

@@ -90,6 +90,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, to []entity.Place
 	if err != nil {
 		return err
 	}
+	// The machines are chosen, or described, by the service's series, bindings and constraints.
 	o.Assert(modeldb.ServicesC, s.doc.Name, append(slices.Clone(modeltxn.IsAlive), bson.DocElem{Name: "series", Value: s.doc.Series}, s.doc.KeepsBindings()))
 	o.Assert(modeldb.ConstraintsC, modeldb.ServiceKey(s.doc.Name), bson.D{{"value", text}})
 	var meta *charm.Meta

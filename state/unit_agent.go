@@ -59,6 +59,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
 				"To see what it is doing: juju status %s", u.doc.Name)
 		}
+		// A unit that has recovered by itself would take the mode for its next error.
 		o.Assert(modeldb.StatusesC, modeldb.WorkloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
 		o.Update(modeldb.UnitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"resolved", mode}}}})
@@ -223,6 +224,7 @@ func (u *Unit) RequestReboot(ctx context.Context, boot string) error {
 		case m.doc.Reboot == boot:
 			return mongo.ErrNothing
 		}
+		// A hook of a unit that was removed meanwhile does not reboot the machine of others.
 		o.Assert(modeldb.UnitsC, u.doc.Name, modeltxn.Exists)
 		o.Update(modeldb.MachinesC, machine, modeltxn.NotDead, bson.D{{"$set", bson.D{{"reboot", boot}}}})
 		return nil

@@ -106,6 +106,8 @@ func (k *Checker) pass(ctx context.Context, repair bool,
 		note(entity.Finding{Where: fmt.Sprint(t.Collection, " ", t.ID), What: t.What, Repair: t.Repair},
 			func(*entity.Finding) error { return t.Mend(ctx) })
 	}
+	// The copy is not of one moment, because others go on changing the data while it is read. What looks wrong in it is judged again
+	// on live data, and only that is reported.
 	everything, err := loadedView(ctx, k.DB, k.Fields, k.Now)
 	if err != nil {
 		return all, repaired, err
