@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,43 +31,95 @@ var update = flag.Bool("update", false, "write testdata/calls.txt")
 
 // A fakeServer answers each request with a reply, and notes the request.
 type fakeServer struct {
-	reply    string        // JSON
-	failure  *params.Error // instead
+	reply    string            // JSON
+	replies  map[string]string // instead, by method
+	failure  *params.Error     // instead
 	requests []string
+
+	// answer, if set, replies to requests other than the login, each in a goroutine, and hang is called when the client closes
+	// the connection, with its close code.
+	answer  func(ws *websocket.Conn, req params.Request)
+	telling sync.Mutex
+	hang    func(code int)
+	login   string        // the result of the login, as JSON; "" for an empty one
+	refusal *params.Error // instead
+	pings   bool          // each minute
+	pong    func(text string)
+	// other serves what is not below /api.
+	other http.HandlerFunc
+}
+
+// info says how to reach the server, which ends with the test.
+func (f *fakeServer) info(t *testing.T) Info {
+	conns, done := make(chan net.Conn), make(chan struct{})
+	server := &http.Server{Handler: http.HandlerFunc(f.serve)}
+	go server.Serve(listener{conns, done})
+	t.Cleanup(func() { close(done); server.Close() })
+	return Info{Model: "u", Tag: entity.UserTag("bob"), Password: "secret", Dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		conns <- theirs
+		return ours, nil
+	}}
 }
 
 // dial returns a connection to the server, which ends with the test.
 func (f *fakeServer) dial(t *testing.T) *Conn {
 	t.Helper()
-	conns, done := make(chan net.Conn), make(chan struct{})
-	server := &http.Server{Handler: http.HandlerFunc(f.serve)}
-	go server.Serve(listener{conns, done})
-	c, err := Dial(t.Context(), Info{Model: "u", Tag: entity.UserTag("bob"), Dial: func(context.Context) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		conns <- theirs
-		return ours, nil
-	}})
+	c, err := Dial(t.Context(), f.info(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close(); close(done); server.Close() })
+	t.Cleanup(func() { c.Close() })
 	return c
 }
 
 func (f *fakeServer) serve(w http.ResponseWriter, r *http.Request) {
+	if f.other != nil && !strings.HasSuffix(r.URL.Path, "/api") {
+		f.other(w, r)
+		return
+	}
 	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 	if err != nil {
 		return
 	}
 	defer ws.Close()
+	if f.pong != nil {
+		ws.SetPongHandler(func(text string) error { f.pong(text); return nil })
+	}
+	if f.pings {
+		over := make(chan struct{})
+		defer close(over)
+		go func() {
+			for ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second)) == nil {
+				select {
+				case <-time.After(time.Minute):
+				case <-over:
+				}
+			}
+		}()
+	}
 	for {
 		var req params.Request
-		if ws.ReadJSON(&req) != nil {
+		if err := ws.ReadJSON(&req); err != nil {
+			var closed *websocket.CloseError
+			if f.hang != nil && errors.As(err, &closed) {
+				f.hang(closed.Code)
+			}
 			return
 		}
-		frame, err := params.EncodeSuccess(req.RequestID, json.RawMessage(f.reply), params.Trace{})
-		if req.Type == "Admin" {
-			frame, err = params.EncodeSuccess(req.RequestID, params.LoginResult{}, params.Trace{})
+		if f.answer != nil && req.Type != "Admin" {
+			go f.answer(ws, req)
+			continue
+		}
+		reply, ok := f.replies[req.Request]
+		if !ok {
+			reply = f.reply
+		}
+		frame, err := params.EncodeSuccess(req.RequestID, json.RawMessage(reply), params.Trace{})
+		if req.Type == "Admin" && f.refusal != nil {
+			frame, err = params.EncodeFailure(req.RequestID, f.refusal)
+		} else if req.Type == "Admin" {
+			frame, err = params.EncodeSuccess(req.RequestID, json.RawMessage(cmp.Or(f.login, "{}")), params.Trace{})
 		} else if f.requests = append(f.requests, fmt.Sprintf("%s %d %s %s", req.Type, req.Version, req.Request, req.Params)); f.failure != nil {
 			frame, err = params.EncodeFailure(req.RequestID, f.failure)
 		}
@@ -410,5 +464,78 @@ func TestRepliesWithAnotherNumberOfResults(t *testing.T) {
 	}
 	if several < 15 {
 		t.Errorf("only %d methods make several changes", several)
+	}
+}
+
+// Of several changes, those that are refused are reported in the order of the request.
+func TestRefusedChanges(t *testing.T) {
+	t.Parallel()
+	f := &fakeServer{reply: `{"results":[{},{"error":{"message":"gone","code":"not found"}}]}`}
+	c := f.dial(t)
+	typ, several := reflect.TypeFor[*Conn](), 0
+	for i := range typ.NumMethod() {
+		m := typ.Method(i)
+		args, ok := asks(t.Context(), m)
+		if !ok || m.Type.NumOut() < 2 || m.Type.Out(0) != reflect.TypeFor[[]error]() {
+			continue
+		}
+		several++
+		call := reflect.Value.Call
+		if m.Type.IsVariadic() {
+			call = reflect.Value.CallSlice
+		}
+		errs := call(reflect.ValueOf(c).Method(i), args)[0].Interface().([]error)
+		if len(errs) != 2 || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
+			t.Errorf("%s: %v", m.Name, errs)
+		}
+	}
+	if several < 15 {
+		t.Errorf("only %d methods make several changes", several)
+	}
+}
+
+// What a reply names by what was asked, or what takes a second request, is found.
+func TestFurtherReplies(t *testing.T) {
+	t.Parallel()
+	f := &fakeServer{replies: map[string]string{
+		"FindActionTagsByPrefix": `{"matches":{"1":[{"tag":"action-1"},{"tag":"action-12"}],"2":[{"tag":"action-2"}]}}`,
+		"UserInfo":               `{"results":[{"result":{"username":"bob"}},{"result":{"username":"eve"}}]}`,
+		"SubnetsByCIDR":          `{"results":[{"subnets":[{"id":"7"}]},{"subnets":[{"id":"8"}]}]}`,
+		"MoveSubnets":            `{"results":[{"new-space":"space-db","moved-subnets":[{"cidr":"10.1.0.0/16","old-space":"space-web"}]}]}`,
+		"ModelInfo": `{"results":[{"result":{"name":"m","status":{"status":"destroying","info":"soon"},"cloud-tag":"cloud-rack",` +
+			`"cloud-credential-tag":"cloudcred-rack_bob_ops"}}]}`,
+		"ListModelSummaries": `{"results":[{"error":{"message":"gone","code":"not found"}},{"result":{"name":"m","status":{"status":"available"},"cloud-tag":"cloud-rack"}}]}`,
+	}}
+	c := f.dial(t)
+	ctx := t.Context()
+	if ids, err := c.FindTasks(ctx, "1"); err != nil || !slices.Equal(ids, []string{"1", "12"}) {
+		t.Errorf("tasks %q, %v", ids, err)
+	}
+	if users, err := c.Users(ctx, false); err != nil || len(users) != 2 || users[1].Username != "eve" {
+		t.Errorf("users %+v, %v", users, err)
+	}
+	info, err := c.ModelInfo(ctx, "u")
+	if err != nil || info.Status.Status != "destroying" || info.Status.Message != "soon" || info.CloudName != "rack" || info.Credential != "ops" {
+		t.Errorf("model %+v, %v", info, err)
+	}
+	if all, err := c.ModelSummaries(ctx); err != nil || len(all) != 1 || all[0].Status.Status != "available" || all[0].CloudName != "rack" {
+		t.Errorf("models %+v, %v", all, err)
+	}
+	f.requests = nil
+	moved, err := c.MoveToSpace(ctx, "db", []string{"10.0.0.0/16", "10.1.0.0/16"}, true)
+	if want := []entity.MovedSubnet{{CIDR: "10.1.0.0/16", From: "web", To: "db"}}; err != nil || !slices.Equal(moved, want) {
+		t.Errorf("moved %+v, %v", moved, err)
+	}
+	if want := `Spaces 6 MoveSubnets {"args":[{"subnets":["subnet-7","subnet-8"],"space-tag":"space-db","force":true}]}`; f.requests[1] != want {
+		t.Errorf("asked %s, want %s", f.requests[1], want)
+	}
+	f.replies["SubnetsByCIDR"] = `{"results":[{"subnets":[{"id":"7"}]},{}]}`
+	if _, err := c.MoveToSpace(ctx, "db", []string{"10.0.0.0/16", "10.2.0.0/16"}, false); !errors.Is(err, entity.NotFound) ||
+		err.Error() != `subnet "10.2.0.0/16" not found` {
+		t.Errorf("an unknown subnet: %v", err)
+	}
+	f.replies["MoveSubnets"], f.replies["SubnetsByCIDR"] = `{"results":[]}`, `{"results":[{"subnets":[{"id":"7"}]}]}`
+	if _, err := c.MoveToSpace(ctx, "db", []string{"10.0.0.0/16"}, false); !errors.Is(err, entity.Unavailable) {
+		t.Errorf("without a result: %v", err)
 	}
 }
