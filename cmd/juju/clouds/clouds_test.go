@@ -132,6 +132,43 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// The path of a file with PEM may begin with the user's home.
+func TestCredentialsInTheHome(t *testing.T) {
+	cert, key := clitest.NewPair(t)
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	clitest.Write(t, filepath.Join(dir, "own/key"), key)
+	one := entity.CloudCredential{AuthType: entity.AuthCertificate, Attributes: map[string]string{lxd.ClientCert: cert, lxd.ClientKey: "~/own/key"}}
+	err := CheckCredential("x", cloudfiles.Cloud{Type: "lxd", Endpoint: "https://h:8443"}, &one)
+	if err != nil || one.Attributes[lxd.ClientKey] != key {
+		t.Errorf("kept is %q, %v", one.Attributes, err)
+	}
+}
+
+// What a cloud's machines are decides what users can do with them.
+func TestKindsOfClouds(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"local": "hosts false, keys false, SSH false, dir /d/machines/m/i, note true",
+		"lxd": "hosts true, keys true, SSH true, dir , note false", "elsewhere": "hosts true, keys false, SSH true, dir , note false"} {
+		c := Of(name)
+		got := fmt.Sprintf("hosts %v, keys %v, SSH %v, dir %s, note %v", c.TakesHosts(), c.TakesKeys(), c.HasSSH(), c.MachineDir("/d", "m", "i"),
+			strings.Contains(c.GrantNote("bob"), "bob can deploy"))
+		if got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	away := errors.New("away")
+	c := Of("elsewhere").Controller(At{Name: "prod"})
+	kept, err := c.IsKept()
+	down, gone := c.IsDown(t.Context())
+	if !kept || err != nil || down || gone || c.LacksSpace() || c.Killed() != "" || c.Lost(away) != away || c.Revive(t.Context(), nil) != nil {
+		t.Error("the client knows more than the addresses of a controller elsewhere")
+	}
+	if err := c.Unreachable(away); !errors.Is(err, away) || !strings.HasSuffix(entity.Hint(err), "juju unregister prod") {
+		t.Errorf("%v (%s)", err, entity.Hint(err))
+	}
+}
+
 // What lxc uses for the LXDs that a cloud has is found.
 func TestCredentialsOfLXC(t *testing.T) {
 	t.Parallel()
@@ -195,6 +232,12 @@ func TestChoose(t *testing.T) {
 		says(t, test, err, test.err)
 		if got := strings.Join([]string{p.Cloud, p.CloudName, p.Region, p.CredentialName}, " "); err == nil && got != test.want {
 			t.Errorf("%+v: %q", test, got)
+		}
+		if p.Definition != nil && err == nil && p.Definition.Credential.AuthType != map[bool]string{true: entity.AuthEmpty, false: entity.AuthCertificate}[p.CredentialName == ""] {
+			t.Errorf("%+v: a credential of type %q", test, p.Definition.Credential.AuthType)
+		}
+		if test.at == "none" && entity.Hint(err) != "Valid clouds: bare, local, lxd, rack" {
+			t.Errorf("hint %q", entity.Hint(err))
 		}
 	}
 	clitest.Write(t, cloudfiles.CloudsPath(st), "clouds: {lxd: {type: lxd}}")

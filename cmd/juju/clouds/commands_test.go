@@ -26,3 +26,10 @@ func TestUsageErrors(t *testing.T) {
 		"keeper": `keeper takes only --dir`,
 	})
 }
+
+func TestKeeperWithoutItsConfiguration(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.Types("keeper", "--dir", "/none")
+	u.Sees(1, "", "ERROR cannot read the keeper's configuration: open /none/keeper.json: no such file or directory\n")
+}
