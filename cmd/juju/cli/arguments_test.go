@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
 	"juju/state/entity"
@@ -76,6 +78,49 @@ func TestBindings(t *testing.T) {
 	}
 	if got, err := cli.ParseBindings([]string{"dmz db=a", "site=b"}); err != nil || len(got) != 3 {
 		t.Errorf("from two arguments: %v, %v", got, err)
+	}
+}
+
+func TestPlacements(t *testing.T) {
+	t.Parallel()
+	got, err := cli.ParsePlacements([]string{"3,lxd:0", "zone=a"})
+	if says(t, "placements", err, ""); len(got) != 3 || got[0].Machine != "3" || got[1].String() != "lxd:0" || got[2].String() != "zone=a" {
+		t.Errorf("placements are %v", got)
+	}
+	_, err = cli.ParsePlacements([]string{"3", "kvm:"})
+	says(t, "kvm:", err, `invalid value "" for "kvm" scope: expected machine-id`)
+}
+
+// A series is given as such or as a base. The flags of confirmations have names of Juju 1 and 3, of which help has one.
+func TestSharedFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"": "", "--series noble": "noble", "--base ubuntu@22.04": "jammy",
+		"--base x": `invalid argument "x" for "--base" flag: `, "--series noble --base ubuntu@24.04": "if any flags in the group [series base] are set none of the others can be; ",
+	} {
+		series := ""
+		cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil }}
+		cli.SeriesFlags(cmd, &series, "the units")
+		cmd.SetArgs(strings.Fields(args))
+		if err := cmd.Execute(); err == nil && series != want || err != nil && (want == "" || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %q, %v, want %s", args, series, err, want)
+		}
+	}
+	for _, arg := range []string{"-y", "--yes", "--no-prompt"} {
+		yes := false
+		cmd := &cobra.Command{}
+		cli.YesFlag(cmd, &yes)
+		if err := cmd.ParseFlags([]string{arg}); err != nil || !yes {
+			t.Errorf("%s: %v, %v", arg, yes, err)
+		}
+		if usage := cmd.Flags().FlagUsages(); !strings.Contains(usage, "--yes") || strings.Contains(usage, "--no-prompt") {
+			t.Errorf("the usage is %s", usage)
+		}
+		quiet := &cobra.Command{}
+		cli.AcceptYes(quiet)
+		if err := quiet.ParseFlags([]string{arg}); err != nil || quiet.Flags().FlagUsages() != "" {
+			t.Errorf("%s of a command that never asks: %v, usage %s", arg, err, quiet.Flags().FlagUsages())
+		}
 	}
 }
 

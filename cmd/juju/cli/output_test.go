@@ -114,6 +114,40 @@ func TestColors(t *testing.T) {
 	says(t, "both", err, "--color and --no-color are mutually exclusive")
 }
 
+// What has colors is shown as it is, and escaped in a file.
+func TestStyledOutput(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	path, text := filepath.Join(t.TempDir(), "out"), []byte("\x1b[32mgreen\x1b[0m\n")
+	if err := u.Session.WriteStyled(cli.Output{}, text); err != nil || u.Out.String() != string(text) {
+		t.Errorf("printed %q, %v", u.Out.String(), err)
+	}
+	u.Out.Reset()
+	err := u.Session.WriteStyled(cli.Output{Path: path}, text)
+	if got, _ := os.ReadFile(path); err != nil || len(got) == 0 || strings.Contains(string(got), "\x1b") || u.Out.Len() > 0 {
+		t.Errorf("written is %q, %v; printed %q", got, err, u.Out.String())
+	}
+}
+
+// What is asked for in secret is read from standard input if that is a file.
+func TestSecretsOfFiles(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := w.WriteString("secret\n"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	u.Session.Stdin = r
+	if got, err := u.Session.AskSecret(t.Context(), "password: "); err != nil || got != "secret" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestNewPassword(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{

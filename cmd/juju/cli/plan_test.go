@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/cli"
+	"juju/cmd/juju/clitest"
 	"juju/state/entity"
 )
 
@@ -105,5 +109,24 @@ func TestPlansOfManyUnits(t *testing.T) {
 	}
 	if err := u.Session.CheckUnits(5000, true); err != nil {
 		t.Error(err)
+	}
+}
+
+// A command with formats of its own, one of which is its default, prints plans as tables unless the user chooses another.
+func TestFormatsOfPlans(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{"--dry-run": "tabular", "--dry-run --format json": "json", "--dry-run --format smart": "smart"} {
+		format := ""
+		u := clitest.NewUser(t, func(s *cli.Session) []*cobra.Command {
+			var o cli.Output
+			cmd := &cobra.Command{Use: "run", RunE: func(*cobra.Command, []string) error { format = s.PlanFormat(); return nil }}
+			o.Flags(cmd, "smart", "smart", "json")
+			s.PlanFlags(cmd)
+			return []*cobra.Command{cmd}
+		})
+		u.Types(append([]string{"run"}, strings.Fields(args)...)...)
+		if u.Code != 0 || format != want {
+			t.Errorf("%s: plans are printed as %q, said %s", args, format, u.Err.String())
+		}
 	}
 }

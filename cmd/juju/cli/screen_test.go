@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/juju/loggo"
+
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
 	"juju/state/entity"
@@ -70,6 +75,62 @@ func TestStepsAndBytes(t *testing.T) {
 		upload.Done()
 		s.Shows(t, "steps-end.txt", s.String())
 	})
+}
+
+// The head of a tree counts what is not done. A text that fits is not broken, and what is done has a green mark.
+func TestTreesCountAndFit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		s := u.OnScreen(display.Width("├─ · web/0 running a hook")+1, 24)
+		u.Env["TERM"] = "xterm"
+		var raw bytes.Buffer
+		u.Session.Stderr = display.NewWriter(io.MultiWriter(s, &raw))
+		p := u.Session.Await("", []cli.Awaited{{Name: "web/0", Text: "running a hook"}, {Name: "web/1", Text: "running a hook"}, {Name: "web/2", Text: "running a hook", Done: true}})
+		if want := "Waiting for 2 of 3 (0s)\n├─ · web/0 running a hook\n├─ · web/1 running a hook\n└─ ✓ web/2 running a hook\n"; s.String() != want {
+			t.Errorf("it shows\n%s, want\n%s", s.String(), want)
+		}
+		if !strings.Contains(raw.String(), "└─ \x1b[32m✓ \x1b[0mweb/2") {
+			t.Errorf("it draws %q", raw.String())
+		}
+		p.Clear()
+	})
+}
+
+// Without a terminal a wait has lines: its text, and each that follows it, but not for each thing that moves.
+func TestWaitsWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		p := u.Session.Await("Waiting for two units", []cli.Awaited{{Name: "web/0"}, {Name: "web/1"}})
+		time.Sleep(10*time.Second + clitest.OffTick)
+		p.Await("", []cli.Awaited{{Name: "web/0", Done: true}, {Name: "web/1"}})
+		time.Sleep(10*time.Second + clitest.OffTick)
+		p.Await("Waiting for one unit", []cli.Awaited{{Name: "web/1"}})
+		p.Done()
+		if got := u.Err.String(); got != "Waiting for two units\nWaiting for one unit\n" {
+			t.Errorf("it says\n%s", got)
+		}
+	})
+}
+
+// How much of its log a command shows is up to the user. The log is the process's, so nothing else may run meanwhile.
+func TestLogLevels(t *testing.T) {
+	u := newUser(t)
+	for args, want := range map[string]loggo.Level{"": loggo.WARNING, "-q": loggo.ERROR, "--show-log": loggo.INFO, "--debug": loggo.DEBUG, "--debug --show-log": loggo.DEBUG,
+		"--logging-config <root>=TRACE": loggo.TRACE} {
+		u.Types(append([]string{"status"}, strings.Fields(args)...)...)
+		if got := loggo.GetLogger("").LogLevel(); u.Code != 0 || got != want {
+			t.Errorf("%s: level %v, said %s", args, got, u.Err.String())
+		}
+	}
+	u.Types("status")
+	for args, want := range map[string]string{"--logging-config <root>=LOUD": "ERROR invalid --logging-config: ", "-q -v": "ERROR --quiet and --verbose are mutually exclusive\n"} {
+		u.Types(append([]string{"status"}, strings.Fields(args)...)...)
+		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), want) {
+			t.Errorf("%s: exit code %d, said %s", args, u.Code, u.Err.String())
+		}
+	}
 }
 
 // Errors and warnings are colored on terminals only, and not with NO_COLOR or on a dumb one.

@@ -1,9 +1,13 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"slices"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/store"
@@ -70,6 +74,39 @@ func TestControllerTarget(t *testing.T) {
 		if got, err := u.Session.ControllerTarget(contents); got.Name != test.want || (err == nil) != (test.want != "") || got.Model != "" {
 			t.Errorf("%+v: %q, %v", test, got.Name, err)
 		}
+	}
+}
+
+// The models of a controller are connected to one after the other; then the user's own is the target again.
+func TestEachModel(t *testing.T) {
+	t.Parallel()
+	u := newUser(t).WithModels()
+	u.Session.Model = "own"
+	var connected, done []string
+	connect := u.Session.Connect
+	u.Session.Connect = func(ctx context.Context) (io.Closer, error) {
+		connected = append(connected, u.Session.Model)
+		return connect(ctx)
+	}
+	each := func(fail error) error {
+		return cli.EachModel(t.Context(), u.Session, "prod", &store.Controller{}, func(_ context.Context, model string, _ statusAPI) error {
+			done = append(done, model)
+			return fail
+		})
+	}
+	if err := each(nil); err != nil || !slices.Equal(connected, []string{"prod:admin/default", "prod:eve/shared"}) || !slices.Equal(done, []string{"admin/default", "eve/shared"}) {
+		t.Errorf("connected to %q for %q: %v", connected, done, err)
+	}
+	if err := each(errors.New("no")); err == nil || err.Error() != "no" || len(done) != 3 {
+		t.Errorf("after an error it goes on with %q: %v", done, err)
+	}
+	if u.Session.Model != "own" || u.Model.Opened != u.Model.Closed {
+		t.Errorf("the target is %q; %d connections, %d closed", u.Session.Model, u.Model.Opened, u.Model.Closed)
+	}
+	cmd := &cobra.Command{}
+	u.Session.ControllerFlag(cmd)
+	if err := cmd.ParseFlags([]string{"-c", "b"}); err != nil || u.Session.Controller != "b" {
+		t.Errorf("the controller of -c is %q, %v", u.Session.Controller, err)
 	}
 }
 

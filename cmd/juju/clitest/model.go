@@ -35,6 +35,7 @@ type FakeModel struct {
 
 	changed  chan struct{} // of the watch of the status; nil before there is one
 	planOnly bool
+	keeps    bool // changes, to plan them together
 }
 
 // Returns is what a FakeModel returns.
@@ -93,7 +94,7 @@ func (f *FakeModel) PlanOnly() { f.planOnly = true }
 
 func (f *FakeModel) Planned() *entity.Plan { return &f.Returns.Plan }
 
-func (f *FakeModel) KeepForPlan() {}
+func (f *FakeModel) KeepForPlan() { f.keeps = true }
 
 func (f *FakeModel) Sequences(context.Context) (map[string]int, error) {
 	return f.Returns.Sequences, nil
@@ -101,7 +102,12 @@ func (f *FakeModel) Sequences(context.Context) (map[string]int, error) {
 
 func (f *FakeModel) PlanMachine() (id, host string) { return "7", "7" }
 
-func (f *FakeModel) PlanKept(context.Context) error { return client.ErrPlanned }
+func (f *FakeModel) PlanKept(context.Context) error {
+	if !f.keeps {
+		return errors.New("no changes were kept")
+	}
+	return client.ErrPlanned
+}
 
 func (f *FakeModel) CheckUnchanged(context.Context) error { return nil }
 
@@ -120,7 +126,7 @@ func (f *FakeModel) outcomes(n int) []error {
 
 func (f *FakeModel) Close() error {
 	f.Closed++
-	f.planOnly = false
+	f.planOnly, f.keeps = false, false
 	return nil
 }
 
