@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/clitest/realtest"
+	"juju/cmd/juju/models"
 	"juju/state/modelconfig"
 )
 
@@ -70,7 +72,7 @@ func TestShowModelConfig(t *testing.T) {
 	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"egress-subnets":{"Value":"","Source":"default"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
-	u.Types("model-config", "automatically-retry-hooks", "--format", "yaml")
+	u.Types("model-config", "-m", "default", "automatically-retry-hooks", "--format", "yaml")
 	u.Sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.Types("model-config", "agent-version")
 	u.Sees(0, "3.6.9\n", "")
@@ -161,5 +163,35 @@ func TestPrintedModelSettingsAreRead(t *testing.T) {
 	u.Runs(append([]string{"set-model-constraints"}, strings.Fields(u.Runs("model-constraints"))...)...)
 	if got := u.Runs("model-constraints"); got != all {
 		t.Errorf("got %s", got)
+	}
+}
+
+// The help has each setting with what it can be, its default and what it does, in lines that fit a terminal and are full.
+func TestHelpOfModelSettings(t *testing.T) {
+	t.Parallel()
+	const width = 84
+	text := models.ModelConfigCommand(&cli.Session{}).Long
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, s := range modelconfig.Shown {
+		about := s.Type
+		if len(s.Values) > 0 {
+			about = cli.OneOf(s.Values)
+		}
+		if s.Default != "" {
+			about += "; default " + s.Default
+		}
+		if want := s.Key + " (" + about + ") " + strings.Join(strings.Fields(s.Doc), " ") + "."; !strings.Contains(flat, want) {
+			t.Errorf("the help does not say %s", want)
+		}
+	}
+	before := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if indented := strings.HasPrefix(line, "    "); indented && len(line) > width ||
+			indented && strings.HasPrefix(before, "    ") && len(before)+1+len(word) <= width {
+			t.Errorf("%q follows %q", line, before)
+		}
+		before = line
 	}
 }

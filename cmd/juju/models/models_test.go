@@ -55,6 +55,13 @@ func TestAddModel(t *testing.T) {
 			t.Errorf("%s: exit code %d, said %q, want %q", line, u.Code, u.Err.String(), want)
 		}
 	}
+	u.Types("add-model", "often", "--config", "update-status-hook-interval=10s")
+	u.Sees(0, "", "WARNING every unit of the model runs update-status each 10s: below 1m0s is for tests\nModel \"often\" is created on controller \"prod\" and selected.\n")
+	u.Session.Embedded = true
+	u.Types("add-model", "elsewhere")
+	u.Sees(0, "", "Model \"elsewhere\" is created on controller \"prod\". To use it, add -m elsewhere to a command; to reach its machines with juju ssh, "+
+		"add your key: juju add-ssh-key.\n")
+	u.Session.Embedded = false
 	u.Controller.Err = entity.Errorf(entity.AlreadyExists, "cannot add model %q: model %q for admin already exists", "staging",
 		"staging")
 	u.Types("add-model", "staging")
@@ -75,7 +82,7 @@ controller  local  available   1         3      admin
 default*    local  available   0         3      admin
 bob/his     local  destroying  0         3      admin
 `, "")
-	u.Types("models", "--uuid", "--all")
+	u.Types("models", "--uuid", "--all", "-c", "prod")
 	if !strings.Contains(u.Out.String(), "\ndefault*    default-uuid     local  available   0         3      admin\n") {
 		t.Errorf("printed %s", u.Out.String())
 	}
@@ -113,6 +120,23 @@ bob/his     local  destroying  0         3      admin
 	if got := u.Selected(); got != "prod:" {
 		t.Errorf("selected is %q", got)
 	}
+}
+
+func TestSetCredential(t *testing.T) {
+	t.Parallel()
+	u := newUser(t).WithModels()
+	u.Types("set-credential", "rack")
+	u.Sees(2, "", "ERROR both cloud and credential name are needed\nFor usage: juju help set-credential\n")
+	u.Types("set-credential", "rack", "ops")
+	u.Sees(0, "", "Model \"default\" uses credential \"ops\" of cloud \"rack\".\n")
+	u.Types("set-credential", "-m", "eve/shared", "rack", "ops")
+	u.Sees(0, "", "Model \"eve/shared\" uses credential \"ops\" of cloud \"rack\".\n")
+	if got := strings.Join(u.Controller.Calls, ", "); got != "SetModelCredential default-uuid rack ops, SetModelCredential shared-uuid rack ops" {
+		t.Errorf("asked %s", got)
+	}
+	u.Controller.Err = entity.Errorf(entity.NotFound, "no ops")
+	u.Types("set-credential", "rack", "ops")
+	u.Sees(1, "", "ERROR no ops\n")
 }
 
 func TestSwitch(t *testing.T) {
