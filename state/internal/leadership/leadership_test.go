@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -137,6 +138,10 @@ func TestClaim(t *testing.T) {
 	}), entity.LeadershipRefused, "is not the leader")
 	m.Refused(m.RaceOps(func() { m.pass(term); m.a.claims("mysql/2", 4); m.pass(term); m.a.claims("mysql/1", 5) }, func(o *modeltxn.Ops) error {
 		return leadership.Assert(m.Ctx, m.DB, o, unit("mysql/1"), 3)
+	}), entity.LeadershipRefused, "is not the leader")
+	// The leader has given up by the time of the write.
+	m.Refused(m.RaceOps(func() { m.OK(m.a.Release(m.Ctx, unit("mysql/1"))) }, func(o *modeltxn.Ops) error {
+		return leadership.Assert(m.Ctx, m.DB, o, unit("mysql/1"), 5)
 	}), entity.LeadershipRefused, "is not the leader")
 	m.Remove(modeldb.UnitsC, "mysql/0")
 	m.Refused(leadership.Refusal(m.Ctx, m.DB, unit("mysql/0")), entity.NotFound, `unit "mysql/0" not found`)
@@ -402,18 +407,25 @@ func TestBlockUntilReleased(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newModel(t)
-			m.OK(m.a.BlockUntilReleased(m.Ctx, "mysql")) // no one leads
-			m.a.claims("mysql/0", 1)
-			ctx, cancel := context.WithCancel(m.Ctx)
-			cancel()
-			if err := m.a.BlockUntilReleased(ctx, "mysql"); !errors.Is(err, context.Canceled) {
-				t.Errorf("one leads, and the wait has ended: %v", err)
-			}
-			done := make(chan error, 1)
-			go func() { done <- m.a.BlockUntilReleased(m.Ctx, "mysql") }()
-			free(m)
-			m.OK(<-done)
+			synctest.Test(t, func(t *testing.T) {
+				t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: until mgo's pings end
+				m := newModel(t)
+				m.OK(m.a.BlockUntilReleased(m.Ctx, "mysql")) // no one leads
+				m.a.claims("mysql/0", 1)
+				ctx, cancel := context.WithCancel(m.Ctx)
+				cancel()
+				if err := m.a.BlockUntilReleased(ctx, "mysql"); !errors.Is(err, context.Canceled) {
+					t.Errorf("one leads, and the wait has ended: %v", err)
+				}
+				begun, done := time.Now(), make(chan error, 1)
+				go func() { done <- m.a.BlockUntilReleased(m.Ctx, "mysql") }()
+				synctest.Wait()
+				free(m)
+				m.OK(<-done)
+				if passed := time.Since(begun); passed >= term {
+					t.Errorf("it ends after %v, as if nobody had told it", passed)
+				}
+			})
 		})
 	}
 }
