@@ -25,6 +25,9 @@ const victimOf = "STATE_TEST_VICTIM"
 // an error.
 const answered = "answered"
 
+// madeBefore is a file with scene.made, which whoever repeats the victim's call needs.
+const madeBefore = "made"
+
 // TestVictim runs in the process that kills itself at a point of a mutator.
 func TestVictim(t *testing.T) {
 	dir := os.Getenv(victimOf)
@@ -49,6 +52,7 @@ func TestVictim(t *testing.T) {
 	s.open(t, c.tap)
 	m := mutators[which]
 	call := m.ready(s)
+	s.ok(os.WriteFile(filepath.Join(dir, madeBefore), []byte(s.made), 0o600))
 	c.arm(at)
 	if err := call(); err == nil {
 		s.ok(os.WriteFile(filepath.Join(dir, answered), nil, 0o600))
@@ -101,6 +105,9 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	s.later.Store(r.later)
 	s.open(t, nil)
 	defer func() { s.close() }()
+	made, err := os.ReadFile(filepath.Join(dir, madeBefore))
+	s.ok(err)
+	s.made = string(made)
 	_, notTold := os.Stat(filepath.Join(dir, answered))
 	if !s.verify(ctx, m, r, notTold == nil && !m.logs) {
 		t.Fatalf("killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
