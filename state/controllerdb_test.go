@@ -6,7 +6,6 @@ import (
 	"juju/state"
 	"juju/state/lease"
 	"juju/state/mongo"
-	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
 
@@ -14,13 +13,6 @@ import (
 func (w *world) controllerDB() *mongo.Database {
 	w.Helper()
 	return statetest.ControllerDB(w, w.store)
-}
-
-// beforeNextOfController is State.BeforeNext for the controller's own database.
-func (w *world) beforeNextOfController(others int, f func()) {
-	w.Helper()
-	hooks := append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})
-	mongotest.HooksOf(w.controllerDB()).Set(hooks...)
 }
 
 // putLease overwrites a lease, as a restored backup does.

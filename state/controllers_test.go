@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -32,22 +31,6 @@ func closeStore(t *testing.T, store *mongo.Store) {
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// openController opens the controller of a store, or makes it if there is none.
-func openController(t *testing.T, store *mongo.Store, o controller.Options) *controller.Controller {
-	t.Helper()
-	ctx := context.Background()
-	err := controller.Initialize(ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
-		User: statetest.Admin, Password: statetest.Password}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := controller.Open(ctx, store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // A clock is the clock of one controller.
@@ -95,8 +78,7 @@ type controllers struct {
 
 func newControllers(t *testing.T, n int) *controllers {
 	t.Helper()
-	c := &controllers{T: t, store: openStore(t, vfs.NewMem())}
-	t.Cleanup(func() { closeStore(t, c.store) })
+	c := &controllers{T: t, store: statetest.Embedded(t, nil)}
 	for range n {
 		c.another()
 	}
@@ -107,7 +89,7 @@ func newControllers(t *testing.T, n int) *controllers {
 func (c *controllers) another() *world {
 	c.Helper()
 	clk := &clock{now: time.Date(2000+len(c.worlds), 1, 1, 0, 0, 0, 0, time.UTC)}
-	ctrl := openController(c.T, c.store, controller.Options{Now: clk.Now})
+	ctrl := statetest.OpenController(c.T, c.store, controller.Options{Now: clk.Now})
 	c.Cleanup(ctrl.Close)
 	var st *state.State
 	var err error

@@ -20,7 +20,7 @@ func inElection(t *testing.T, story func(a, b *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		store := openStore(t, vfs.NewMem())
-		one, two := openController(t, store, controller.Options{}), openController(t, store, controller.Options{})
+		one, two := statetest.OpenController(t, store, controller.Options{}), statetest.OpenController(t, store, controller.Options{})
 		st, err := one.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 		if err != nil {
 			t.Fatal(err)

@@ -91,7 +91,7 @@ func TestLeasesAreRemovedWithTheirModel(t *testing.T) {
 	w.leases(3)
 	w.ok(st.Die(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
-	_, err = statetest.ResumeModels(w.ctx, w.ctrl, nowhere)
+	_, err = statetest.ResumeModels(w.ctx, w.ctrl, statetest.Nowhere)
 	w.ok(err)
 	w.leases(1)
 	w.claims("mysql/0", 1)

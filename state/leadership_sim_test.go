@@ -320,7 +320,7 @@ func holdElection(t *testing.T, candidates int, office func(*election) office) {
 		store := openStore(t, vfs.NewMem())
 		var opened []*controller.Controller
 		open := func() *controller.Controller {
-			c := openController(t, store, controller.Options{Now: e.clock(time.Duration(len(opened)) * 10000 * time.Hour)})
+			c := statetest.OpenController(t, store, controller.Options{Now: e.clock(time.Duration(len(opened)) * 10000 * time.Hour)})
 			opened = append(opened, c)
 			return c
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func TestDyingModelAcceptsNothingNew(t *testing.T) {
 			w.refused(err, entity.Invalid, `"controller" is a controller; use 'juju destroy-controller' to destroy it`)
 		}
 	}
-	_, err = w.addModel(state.ControllerModel)
+	_, err = w.ctrl.AddModel(w.ctx, statetest.NamedModel(state.ControllerModel))
 	w.refused(err, entity.Invalid, `cannot add model "controller"`)
 }
 
@@ -103,9 +104,9 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.modelLife(entity.Dead)
 	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
-	w.checkResumed()
+	statetest.CheckResumed(t, w.ctrl)
 	w.refused(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()), entity.NotFound, "not found")
-	w.mustAddModel("default")
+	statetest.AddModel(t, w.ctrl, "default")
 }
 
 // Whatever is added meanwhile, nothing is left behind in a Dead model.
@@ -178,34 +179,78 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 		left[0].Why != "no such region" || left[0].How != "rm -r /cloud" {
 		t.Errorf("leftovers are %+v", left)
 	}
-	w.mustAddModel("default")
-	if left := resume(0, nowhere); len(left) > 0 {
+	statetest.AddModel(t, w.ctrl, "default")
+	if left := resume(0, statetest.Nowhere); len(left) > 0 {
 		t.Errorf("leftovers remain: %v", left)
 	}
 }
 
-// Force on a model whose database is already gone still applies to the rest of
-// the removal.
-func TestForceOnModelBeingRemoved(t *testing.T) {
-	w, later := forcedWorld(t)
-	w.beginRemoval(w.st)
-	away := func(context.Context, controller.ModelRow) error { return errors.New("no such region") }
-	later(time.Hour)
-	left, err := statetest.ResumeModels(w.ctx, w.ctrl, away)
-	if left != 1 || err != nil {
-		t.Errorf("%d models are left, %v", left, err)
+// Clients work on a model while two controllers remove it.
+func TestModelIsRemovedWhileInUse(t *testing.T) {
+	w := newWorld(t)
+	other := statetest.ReopenController(t, w.store, controller.Options{})
+	defer other.Close()
+	st := w.st
+	url := statetest.Charm(t, st, statetest.MySQL)
+	theirs, err := other.Model(w.ctx, st.UUID())
+	w.ok(err)
+	var users sync.WaitGroup
+	// Each works until its call fails because the model is gone.
+	work := func(do func() error) {
+		users.Go(func() {
+			for {
+				if err := do(); errors.Is(err, entity.NotFound) {
+					return
+				} else if err != nil && entity.KindOf(err) == "" {
+					t.Errorf("an error of no kind: %v", err)
+					return
+				}
+			}
+		})
 	}
-	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Destruction{}))
-	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
-	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
-	left, err = statetest.ResumeModels(w.ctx, w.ctrl, away)
-	if left != 0 || err != nil {
-		t.Errorf("%d models are left, %v", left, err)
+	for _, st := range []*state.State{st, theirs} {
+		work(func() error { _, err := st.Status(w.ctx); return err })
+		work(func() error { _, _, err := st.Cleaner().Cleanup(w.ctx); return err })
+		work(func() error { _, err := st.AddMachine(w.ctx, state.AddMachineParams{}); return err })
+		work(func() error {
+			_, err := st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
+			return err
+		})
+		work(func() error {
+			ctx, cancel := context.WithCancel(w.ctx)
+			defer cancel()
+			ch, err := st.Watches().Machines(ctx)
+			if err != nil {
+				return err
+			}
+			<-ch
+			return nil
+		})
 	}
-	if left, err := w.ctrl.ModelLeftovers(w.ctx, "somebody else"); len(left) > 0 || err != nil {
-		t.Errorf("another user sees %v, %v", left, err)
-	}
-	w.mustAddModel("default")
+	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
+	w.clean()
+	w.ok(st.EnsureDead(w.ctx))
+	users.Go(func() {
+		// The other controller learns of it from its watch of models.
+		events, err := other.WatchModels(w.ctx)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for range events {
+			if _, err := other.Model(w.ctx, st.UUID()); errors.Is(err, entity.NotFound) {
+				break
+			}
+		}
+		if _, err := statetest.ResumeModels(w.ctx, other, statetest.Nowhere); err != nil {
+			t.Error(err)
+		}
+	})
+	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
+	statetest.CheckResumed(t, w.ctrl)
+	users.Wait()
+	statetest.CheckResumed(t, other)
+	statetest.AddModel(t, w.ctrl, "default")
 }
 
 // An agent that enters a relation before the cleaner has run gets no
@@ -281,7 +326,7 @@ func TestARemovedModelLeavesFilesystems(t *testing.T) {
 		if !slices.Equal(seen, want) {
 			t.Errorf("release %v: the filesystems to destroy later are %q, want %q", release, seen, want)
 		}
-		if left := resume(nowhere); len(left) > 0 {
+		if left := resume(statetest.Nowhere); len(left) > 0 {
 			t.Errorf("release %v: left is %q", release, left)
 		}
 	}

@@ -88,8 +88,8 @@ func TestForceDuringModelRemoval(t *testing.T) {
 						t.Errorf("before read %d (commit: %v): %d models are left (%v): force was lost", n, commits, left, err)
 					}
 				}
-				s.checkResumed()
-				s.checkStore(s.store)
+				statetest.CheckResumed(t, s.ctrl)
+				statetest.CheckModels(t, s.ctrl, s.store)
 				s.close()
 				if !met {
 					t.Fatal("the two calls did not meet")

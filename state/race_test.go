@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
@@ -77,30 +76,6 @@ func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 	w.st.Before(func() { w.ok(w.unit("mysql/1").CommitHook(w.ctx, open)) })
 	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.started("mysql/2").CommitHook(w.ctx, open))
-}
-
-func TestConcurrentAddModelOfOneName(t *testing.T) {
-	w := newWorld(t)
-	p := controller.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
-	var one *state.State
-	w.beforeNextOfController(0, func() {
-		var err error
-		one, err = w.ctrl.AddModel(w.ctx, p)
-		w.ok(err)
-	})
-	_, err := w.ctrl.AddModel(w.ctx, p)
-	w.refused(err, entity.AlreadyExists, `model "twice" for admin already exists`)
-	models, err := w.ctrl.Models(w.ctx)
-	w.ok(err)
-	n := 0
-	for _, m := range models {
-		if m.Name == "twice" && m.UUID == one.UUID() {
-			n++
-		}
-	}
-	if n != 1 {
-		t.Errorf("the model exists %d times: %v", n, models)
-	}
 }
 
 // A change that the store refused only on applying it would stay half done

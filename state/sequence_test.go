@@ -84,7 +84,7 @@ func TestNumbersAfterPowerLoss(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewCrashableMem()
 	store := openStore(t, fs)
-	ctrl := openController(t, store, controller.Options{})
+	ctrl := statetest.OpenController(t, store, controller.Options{})
 	end := func() { ctrl.Close(); closeStore(t, store) }
 	st, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: "m", Owner: statetest.Admin, Series: "jammy"})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestNumbersAfterPowerLoss(t *testing.T) {
 		uuid := st.UUID()
 		end()
 		store = openStore(t, fs)
-		ctrl = openController(t, store, controller.Options{})
+		ctrl = statetest.OpenController(t, store, controller.Options{})
 		if st, err = ctrl.Model(ctx, uuid); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // changes.
 const stories = "^Test(UnreferencedService|ServiceIsRemovedWith|UnstartedUnit|MachineWithUnits|LastManager|RelationIsRemovedBy|" +
 	"TwoRelations|SubordinateLivesAndDies|AddAndRemoveManyUnits|HookCommits|ResolveFailedHook|CharmRevisions|AddModel$|" +
-	"ModelIsRemovedWithEverything|WatchesMissNothing|CountsStayTrue)"
+	"WatchesMissNothing|CountsStayTrue)"
 
 // TestOnTheAdapter runs some of this package's tests on a store reached through the
 // driver, as a MongoDB is. JUJU_TEST_STORE=adapter go test ./state runs all of them

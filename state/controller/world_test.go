@@ -44,11 +44,51 @@ func (w *world) db() *mongo.Database {
 	return statetest.ControllerDB(w, w.store)
 }
 
+// newController returns the controller of an empty store, without models but its own.
+func newController(t *testing.T, store *mongo.Store) *world {
+	t.Helper()
+	statetest.OpenController(t, store, controller.Options{}).Close()
+	return reopen(t, store)
+}
+
+// reopen opens a controller that is there, as another process would.
+func reopen(t *testing.T, store *mongo.Store) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), ctrl: statetest.ReopenController(t, store, controller.Options{}), store: store}
+	t.Cleanup(w.ctrl.Close)
+	return w
+}
+
+func (w *world) addModel(name string) (*state.State, error) {
+	return w.ctrl.AddModel(w.ctx, statetest.NamedModel(name))
+}
+
+func (w *world) mustAddModel(name string) *state.State {
+	w.Helper()
+	return statetest.AddModel(w, w.ctrl, name)
+}
+
+func (w *world) beginRemoval(st *state.State) {
+	w.Helper()
+	statetest.BeginRemoval(w, w.ctrl, st)
+}
+
+func (w *world) checkResumed() {
+	w.Helper()
+	statetest.CheckResumed(w, w.ctrl)
+}
+
 // before calls f between the reads of the next transaction on the controller's database and
 // its commit. Transactions that f runs itself are not intercepted.
 func (w *world) before(f func()) {
 	w.Helper()
-	mongotest.HooksOf(w.db()).Set(mongotest.TestHook{Before: f})
+	w.beforeNext(0, f)
+}
+
+// beforeNext is before for the transaction after the next others.
+func (w *world) beforeNext(others int, f func()) {
+	w.Helper()
+	mongotest.HooksOf(w.db()).Set(append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})...)
 }
 
 // addUser adds a user with a password. Hashing is slow, so tests should add few.

@@ -3,7 +3,6 @@
 package statetest
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,17 +44,7 @@ func ControllerWith(t testing.TB, o controller.Options) (*controller.Controller,
 // ControllerOn is ControllerWith on the given store, which it closes when the test ends.
 func ControllerOn(t testing.TB, store *mongo.Store, o controller.Options) (*controller.Controller, *state.State) {
 	t.Helper()
-	o.PasswordCost = PasswordCost
-	ctx := t.Context()
-	err := controller.Initialize(ctx, store, controller.InitParams{
-		Name: "test", Cloud: "dummy", Series: "jammy", User: Admin, Password: Password}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := controller.Open(ctx, store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := OpenController(t, store, o)
 	stores.Store(c, store)
 	t.Cleanup(func() {
 		stores.Delete(c)
@@ -64,11 +53,7 @@ func ControllerOn(t testing.TB, store *mongo.Store, o controller.Options) (*cont
 			t.Error(err)
 		}
 	})
-	st, err := c.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: Admin, Series: "jammy"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, st
+	return c, AddModel(t, c, "default")
 }
 
 // StoreOf returns the store of a controller created by this package.
@@ -175,18 +160,3 @@ const (
 	Logging = `{name: logging, summary: s, description: d, subordinate: true,
   requires: {info: {interface: juju-info, scope: container}}}`
 )
-
-// ResumeModels resumes, one by one, all models that are not completely created or removed, as a controller
-// does. It returns how many remain unfinished, not counting leftovers.
-func ResumeModels(
-	ctx context.Context, c *controller.Controller, outside func(context.Context, controller.ModelRow) error,
-) (left int, err error) {
-	all, err := c.Remains(ctx)
-	for _, r := range all {
-		done, _ := c.ResumeModel(ctx, r, outside) // after a failure, done is false
-		if !done && !r.Leftover {
-			left++
-		}
-	}
-	return left, err
-}

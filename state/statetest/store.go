@@ -58,6 +58,22 @@ func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	}
 }
 
+// Embedded opens an empty embedded store in memory, until the test ends; tap, if not nil, wraps its connections.
+func Embedded(t testing.TB, tap func(net.Conn) net.Conn) *mongo.Store {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(),
+		Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap, Standalone: Standalone()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
 // parseLocal parses the URL of a MongoDB, which must be on this host.
 func parseLocal(t testing.TB, text string) *mongo.URL {
 	t.Helper()
