@@ -68,9 +68,104 @@ func TestOneNodeHasTheTurn(t *testing.T) {
 	if len(took) != 1 {
 		t.Errorf("%d nodes have the turn", len(took))
 	}
+	w.before(func() { w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx)) })
+	w.ok(w.ctrl.NodeChanged(w.ctx, <-took, newBinaries))
+	if takes("9", newBinaries) {
+		t.Error("a node has the turn of an upgrade that is forgotten")
+	}
 	w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx))
 	if u, err := w.ctrl.NodeUpgrade(t.Context()); u != nil || err != nil {
 		t.Errorf("the upgrade that is forgotten is %+v, %v", u, err)
+	}
+}
+
+// An upgrade goes on until each node has changed or failed, which counts until it has changed. It is cancelled if the first
+// node fails, and another one can begin then, but not while it goes on.
+func TestNodeUpgradeEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n := w.node(time.Unix(1000, 0))
+	later := entity.Binaries{Version: "2.1.0", SHA256: strings.Repeat("ef", 32)}
+	read := func() *entity.ControllerUpgrade {
+		t.Helper()
+		u, err := n.NodeUpgrade(w.ctx)
+		w.ok(err)
+		return u
+	}
+	takes := func(node string, want bool) {
+		t.Helper()
+		if took, err := n.TakeTurn(w.ctx, node, newBinaries); took != want || err != nil {
+			t.Errorf("node %s takes the turn: %v, %v", node, took, err)
+		}
+	}
+	if u := read(); u != nil {
+		t.Errorf("there is an upgrade: %+v", u)
+	}
+	w.ok(n.NodeFailed(w.ctx, "1", 0, "of no upgrade"))
+	takes("1", false)
+	w.ok(n.BeginNodeUpgrade(w.ctx, newBinaries, "admin"))
+	w.ok(n.BeginNodeUpgrade(w.ctx, newBinaries, "bob")) // repeated
+	err := n.BeginNodeUpgrade(w.ctx, later, "bob")
+	w.refused(err, entity.InUse, "the controllers are being upgraded to 2.0.0")
+	takes("1", true)
+	n.passes(time.Minute)
+	w.ok(n.NodeFailed(w.ctx, "1", 1, strings.Repeat("x", 2000)))
+	u := read()
+	if u.By != "admin" || u.Began.Unix() != 1000 || u.Ended.Unix() != 1060 || u.IsGoing() || u.Turn != "" || u.Turns != 1 ||
+		!strings.HasPrefix(u.Cancelled, "controller 1: xxx") || len(u.Cancelled) > 1100 {
+		t.Errorf("after the first node has failed the upgrade is %+v", u)
+	}
+	takes("2", false)
+	w.ok(n.NodeFailed(w.ctx, "2", 0, "after the end"))
+	if u := read(); len(u.Failed) != 1 {
+		t.Errorf("an upgrade that is cancelled is %+v", u)
+	}
+
+	w.ok(n.BeginNodeUpgrade(w.ctx, newBinaries, "bob")) // anew
+	if u := read(); u.By != "bob" || u.Began.Unix() != 1060 || !u.IsGoing() || u.Cancelled != "" || len(u.Failed) > 0 || u.Turns != 0 {
+		t.Errorf("the upgrade that begins anew is %+v", u)
+	}
+	takes("1", true)
+	w.ok(n.NodeChanged(w.ctx, "1", later)) // that is another upgrade
+	w.ok(n.NodeChanged(w.ctx, "1", newBinaries))
+	takes("2", true)
+	w.ok(n.NodeFailed(w.ctx, "2", 2, "no such luck"))
+	takes("2", true)
+	w.refused(n.BeginNodeUpgrade(w.ctx, later, "bob"), entity.InUse, "the controllers are being upgraded")
+	w.ok(n.NodeFailed(w.ctx, "2", 3, "again"))
+	w.ok(n.NodeFailed(w.ctx, "3", 0, "without a turn"))
+	if u := read(); !u.IsGoing() || len(u.Failed) != 2 || u.Failure("2").Tries != 2 || u.Failure("2").Error != "again" ||
+		u.Failure("3").Tries != 1 || !slices.Equal(u.Changed, []string{"1"}) || u.Turn != "" {
+		t.Errorf("after failures the upgrade is %+v", u)
+	}
+	takes("2", true)
+	w.ok(n.NodeChanged(w.ctx, "3", newBinaries)) // without a turn
+	w.ok(n.EndNodeUpgrade(w.ctx, newBinaries))
+	if u := read(); !u.IsGoing() || u.Turn != "2" || u.Failure("3") != nil || u.Failure("2") == nil {
+		t.Errorf("while a node has the turn the upgrade is %+v", u)
+	}
+	w.ok(n.NodeChanged(w.ctx, "2", newBinaries))
+	w.ok(n.EndNodeUpgrade(w.ctx, later))
+	if u := read(); !u.IsGoing() || len(u.Failed) > 0 || len(u.Changed) != 3 {
+		t.Errorf("after all nodes have changed the upgrade is %+v", u)
+	}
+	n.passes(time.Minute)
+	w.ok(n.EndNodeUpgrade(w.ctx, newBinaries))
+	n.passes(time.Minute)
+	w.ok(n.EndNodeUpgrade(w.ctx, newBinaries))
+	if u := read(); u.IsGoing() || u.Ended.Unix() != 1120 || u.Cancelled != "" {
+		t.Errorf("the upgrade that has ended is %+v", u)
+	}
+	w.ok(n.BeginNodeUpgrade(w.ctx, later, "bob"))
+	// One that is stuck makes way for what may repair it.
+	if _, err := n.TakeTurn(w.ctx, "1", later); err != nil {
+		t.Fatal(err)
+	}
+	w.ok(n.NodeChanged(w.ctx, "1", later))
+	w.ok(n.NodeFailed(w.ctx, "2", 0, "broken"))
+	w.ok(n.BeginNodeUpgrade(w.ctx, newBinaries, "bob"))
+	if u := read(); !u.To.Same(newBinaries) || len(u.Changed) > 0 {
+		t.Errorf("the upgrade that repairs is %+v", u)
 	}
 }
 
