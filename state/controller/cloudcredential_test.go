@@ -45,8 +45,24 @@ func TestModelsUseCredentials(t *testing.T) {
 	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "one", Owner: statetest.Admin, Credential: "ops"})
 	w.ok(err)
 	w.refused(w.ctrl.RemoveCloudCredential(w.ctx, "ops"), entity.InUse, "models use it: "+statetest.Admin+"/one")
+	users := func(name string) []string {
+		t.Helper()
+		users, err := w.ctrl.CredentialUsers(w.ctx, name)
+		w.ok(err)
+		return users
+	}
+	w.same("the users of ops", users("ops"), []string{"admin/one"})
+	w.same("the users of the first credential", users(""), []string{"admin/controller", "admin/default"})
+	events, err := w.ctrl.WatchModelRow(w.ctx, st.UUID())
+	w.ok(err)
+	<-events
 	w.refused(w.ctrl.SetModelCredential(w.ctx, st.UUID(), "other"), entity.NotFound, `credential "other" not found`)
 	w.ok(w.ctrl.SetModelCredential(w.ctx, st.UUID(), "dev"))
+	<-events
+	w.ok(w.ctrl.SetModelCredential(w.ctx, st.UUID(), "dev"))
+	if row, err := w.ctrl.ModelRow(w.ctx, st.UUID()); err != nil || row.Credential != "dev" {
+		t.Errorf("the model is %+v, %v", row, err)
+	}
 	w.ok(w.ctrl.RemoveCloudCredential(w.ctx, "ops"))
 	w.refused(w.ctrl.RemoveCloudCredential(w.ctx, "ops"), entity.NotFound, `credential "ops" not found`)
 	// A model that begins to use it while it is being removed keeps it.
@@ -64,4 +80,36 @@ func TestModelsUseCredentials(t *testing.T) {
 	if len(remains) != 1 || remains[0].Credential != "dev" {
 		t.Errorf("what remains is %v", remains)
 	}
+}
+
+// A credential is replaced whole. The first one is that of the controller's processes until a document replaces it.
+func TestCredentialsAreReplaced(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"", "ops"} {
+		got, err := w.ctrl.CloudCredential(w.ctx, name)
+		if name == "" {
+			w.ok(err)
+		} else {
+			w.refused(err, entity.NotFound, `credential "ops" not found`)
+		}
+		if got != nil {
+			t.Errorf("there is a credential %q: %v", name, got)
+		}
+		other := entity.CloudCredential{AuthType: "userpass", Attributes: map[string]string{"user": "u", "password": "P"}}
+		for _, want := range []entity.CloudCredential{keyed("K"), keyed("L"), other, other} {
+			w.ok(w.ctrl.SetCloudCredential(w.ctx, name, want))
+			got, err := w.ctrl.CloudCredential(w.ctx, name)
+			w.ok(err)
+			w.same("the credential", *got, want)
+		}
+	}
+	names, err := w.ctrl.CloudCredentials(w.ctx)
+	w.ok(err)
+	w.same("the names", names, []string{"ops"})
+	// One that is removed meanwhile is added, and one that is set meanwhile does not stay as it was.
+	w.before(func() { w.ok(w.ctrl.RemoveCloudCredential(w.ctx, "ops")) })
+	w.ok(w.ctrl.SetCloudCredential(w.ctx, "ops", keyed("M")))
+	got, err := w.ctrl.CloudCredential(w.ctx, "ops")
+	w.ok(err)
+	w.same("the credential", *got, keyed("M"))
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -105,21 +104,10 @@ func TestPresence(t *testing.T) {
 	}
 	events, err := n.WatchPresences(w.ctx)
 	w.ok(err)
-	changed := func(want ...string) { // events may name more
-		t.Helper()
-		for missing := want; len(missing) > 0; {
-			select {
-			case got := <-events:
-				missing = slices.DeleteFunc(missing, func(id string) bool { return slices.Contains(got, id) })
-			case <-time.After(verify.Patience):
-				t.Fatalf("no event names %q", missing)
-			}
-		}
-	}
-	changed(slices.Clone(all)...)
+	w.named(events, all...)
 	n.passes(time.Second)
 	w.ok(n.SetPresence(w.ctx, "1", other.UUID(), agent(false)))
-	changed(id("1", other))
+	w.named(events, id("1", other))
 	if some, err = n.Presences(w.ctx, []string{id("1", other)}); err != nil || len(some) != 1 || some[0].Agents[0].Connected {
 		t.Errorf("the changed presence is %+v, %v", some, err)
 	}

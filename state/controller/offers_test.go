@@ -2,7 +2,6 @@ package controller_test
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -26,13 +25,6 @@ func accesses(users []controller.ModelUser, err error) (all []string) {
 		all = append(all, u.Name+":"+u.Access)
 	}
 	return all
-}
-
-func (w *world) same(what string, got, want any) {
-	w.Helper()
-	if !reflect.DeepEqual(got, want) {
-		w.Errorf("%s: got %v, want %v", what, got, want)
-	}
 }
 
 // Access to an offer is granted and revoked like that to a model, apart from it, and goes with the offer.

@@ -63,6 +63,12 @@ func TestTokensExpire(t *testing.T) {
 	_, _, err := n.CreateToken(w.ctx, "admin", "more", w.st.UUID(), time.Hour)
 	w.refused(err, entity.InUse, `cannot create token "more": a user can have 100 tokens`)
 
+	w.addUser("bob") // whose tokens are counted apart
+	_, _, err = n.CreateToken(w.ctx, "Bob", "t1", w.st.UUID(), time.Hour)
+	w.ok(err)
+	bobs, _, err := n.CreateToken(w.ctx, "bob", "t2", w.st.UUID(), time.Minute)
+	w.ok(err)
+
 	n.passes(2 * time.Hour)
 	_, err = n.CheckToken(w.ctx, texts[1])
 	w.refused(err, entity.Unauthorized, "the token has expired")
@@ -72,9 +78,12 @@ func TestTokensExpire(t *testing.T) {
 	w.refused(err, entity.Unauthorized, "the token is not valid")
 	_, err = n.CheckToken(w.ctx, again)
 	w.ok(err)
+	_, err = n.CheckToken(w.ctx, bobs)
+	w.refused(err, entity.Unauthorized, "the token has expired")
 	all, err := w.ctrl.Tokens(w.ctx, "ADMIN")
 	w.ok(err)
-	if len(all) != controller.MaxTokens-1 || all[0].Name != "t1" { // t0 has expired
+	if len(all) != controller.MaxTokens-1 || all[0].Name != "t1" || all[0].Model != "admin/default" ||
+		all[1].Name != "t2" { // t0 has expired
 		t.Errorf("%d tokens, %+v", len(all), all[0])
 	}
 }

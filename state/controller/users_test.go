@@ -44,7 +44,21 @@ func TestUserLifecycle(t *testing.T) {
 		_, err := w.ctrl.SetUserPassword(w.ctx, name, password)
 		return err
 	}
+	known := func(password string, want bool) {
+		t.Helper()
+		u, ok, err := w.ctrl.CheckKnownUser(w.ctx, "bob", password)
+		if w.ok(err); ok != want || ok && u.Name != "Bob" {
+			t.Errorf("the password %q is known: %v, of %+v", password, ok, u)
+		}
+	}
+	known("Bob's", true)
+	known("guess", false)
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	known("Bob's", false)
+	w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
 	w.ok(setPassword("bob", "other"))
+	known("Bob's", false)
+	known("other", false) // it was not verified yet
 	w.logsIn("bob", "Bob's", false)
 	w.logsIn("bob", "other", true)
 	w.refused(setPassword("bob", ""), entity.Invalid, "cannot use an empty password")
@@ -143,9 +157,11 @@ func TestAccessLevels(t *testing.T) {
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "login"))
 	w.may("bob", "login", "write")
 
-	w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", "login", ""), entity.Invalid, `"login" model access not valid`)
+	err := w.ctrl.GrantModel(w.ctx, model, "bob", "login", "")
+	w.refused(err, entity.Invalid, `"login" model access not valid`)
+	w.same("the hint", entity.Hint(err), "The levels are: read, write, admin")
 	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "read"), entity.Invalid, `"read" controller access not valid`)
-	err := w.ctrl.GrantModel(w.ctx, model, "eve", "read", "")
+	err = w.ctrl.GrantModel(w.ctx, model, "eve", "read", "")
 	w.refused(err, entity.NotFound, `could not grant model access: user "eve" not found`)
 	if hint := entity.Hint(err); hint != "To list the users: juju users. To add one: juju add-user eve" {
 		t.Errorf("the hint is %q", hint)

@@ -2,9 +2,13 @@ package controller_test
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"juju/doc/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -120,4 +124,25 @@ func (w *world) logsIn(user, password string, want bool) {
 		return
 	}
 	w.refused(err, entity.Unauthorized, "invalid entity name or password")
+}
+
+// named waits until events have named all of some ids. They may name others too.
+func (w *world) named(events <-chan []string, ids ...string) {
+	w.Helper()
+	for missing := slices.Clone(ids); len(missing) > 0; {
+		select {
+		case got := <-events:
+			missing = slices.DeleteFunc(missing, func(id string) bool { return slices.Contains(got, id) })
+		case <-time.After(verify.Patience):
+			w.Fatalf("no event names %q", missing)
+		}
+	}
+}
+
+// same checks what a function returned.
+func (w *world) same(what string, got, want any) {
+	w.Helper()
+	if !reflect.DeepEqual(got, want) {
+		w.Errorf("%s: got %v, want %v", what, got, want)
+	}
 }
