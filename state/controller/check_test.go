@@ -1,10 +1,13 @@
 package controller_test
 
 import (
+	"bytes"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	mgo "gopkg.in/mgo.v2"
@@ -197,4 +200,38 @@ func TestChecksOfTheStoreAreProgress(t *testing.T) {
 	if more := check() - before; more < documents {
 		t.Errorf("%d documents more are %d steps more", documents, more)
 	}
+}
+
+// A gap is a connection that breaks whenever it is about to carry a command.
+type gap struct {
+	net.Conn
+	command *atomic.Pointer[string]
+}
+
+func (g gap) Write(b []byte) (int, error) {
+	if command := g.command.Load(); command != nil && bytes.Contains(b, []byte(*command+"\x00")) {
+		return 0, io.ErrClosedPipe
+	}
+	return g.Conn.Write(b)
+}
+
+// A check that cannot read what it must says so. It takes nothing for missing, and repairs nothing.
+func TestCheckThatCannotReadRepairsNothing(t *testing.T) {
+	var command atomic.Pointer[string]
+	store := statetest.Embedded(t, func(c net.Conn) net.Conn { return gap{c, &command} })
+	w := newController(t, store)
+	statetest.Charm(t, w.mustAddModel("one"), statetest.MySQL)
+	for _, name := range []string{"listDatabases", "distinct"} {
+		command.Store(&name)
+		found, err := w.ctrl.Check(w.ctx, true)
+		command.Store(nil)
+		if err == nil || len(found) > 0 {
+			t.Errorf("without %s the check returns %v and finds %s", name, err, statetest.Lines(found))
+		}
+	}
+	w = reopen(t, store)
+	if found, err := w.ctrl.Check(w.ctx, false); len(found) > 0 || err != nil {
+		t.Errorf("the check finds %s, %v", statetest.Lines(found), err)
+	}
+	statetest.CheckModels(t, w.ctrl, store)
 }
