@@ -72,14 +72,22 @@ func TestModelsUseCredentials(t *testing.T) {
 	// So does what was left in the cloud by a model that is gone.
 	w.ok(w.ctrl.SetModelCredential(w.ctx, st.UUID(), ""))
 	w.ok(w.db().With(t.Context(), "modelleftovers", func(c *mgo.Collection) error {
-		return c.Insert(bson.M{"_id": "x", "name": "gone", "owner": statetest.Admin, "credential": "dev"})
+		return c.Insert(bson.M{"_id": "x", "name": "gone", "owner": statetest.Admin, "credential": "dev"},
+			bson.M{"_id": "y", "name": "away", "owner": statetest.Admin, "credential": "other"})
 	}))
 	w.refused(w.ctrl.RemoveCloudCredential(w.ctx, "dev"), entity.InUse, "models use it: "+statetest.Admin+"/gone")
+	w.same("the users of dev", users("dev"), []string{"admin/gone"})
+	w.ok(w.ctrl.SetModelCredential(w.ctx, st.UUID(), "dev"))
+	w.ok(w.ctrl.SetModelCredential(w.ctx, w.st.UUID(), "dev"))
+	w.same("the users of dev", users("dev"), []string{"admin/default", "admin/gone", "admin/one"})
 	remains, err := w.ctrl.Remains(w.ctx)
 	w.ok(err)
-	if len(remains) != 1 || remains[0].Credential != "dev" {
+	if len(remains) != 2 || remains[0].Credential != "dev" || !remains[0].Leftover || !remains[0].IsRemoving() {
 		t.Errorf("what remains is %v", remains)
 	}
+	// A model that is being removed gets no other.
+	w.before(func() { w.beginRemoval(w.st) })
+	w.refused(w.ctrl.SetModelCredential(w.ctx, w.st.UUID(), ""), entity.NotFound, "not found")
 }
 
 // A credential is replaced whole. The first one is that of the controller's processes until a document replaces it.

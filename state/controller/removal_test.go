@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
 
 	"juju/doc/verify"
 	"juju/state"
@@ -275,6 +277,51 @@ func TestForcedRemovalLeavesWhatTheCloudKeeps(t *testing.T) {
 	if unfinished != 0 || len(left) != 1 || !strings.Contains(left[0].How, "tagged with model "+again.UUID()) {
 		t.Errorf("%d models are left, the leftovers are %+v", unfinished, left)
 	}
+}
+
+// The filesystems that a model leaves are the removal's to destroy. It can't release them any more, and a leftover names them.
+func TestRemovalDestroysFilesystems(t *testing.T) {
+	w := newWorld(t)
+	n := w.node(time.Now())
+	model := w.store.Open(w.st.UUID())
+	w.ok(model.With(w.ctx, "leftovers", func(c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "x", "what": "filesystem fs-1", "filesystem": "fs-1"})
+	}))
+	model.Close(errors.New("it is damaged"))
+	w.ok(w.st.Destroy(w.ctx, entity.Forced()))
+	w.ok(w.st.EnsureDead(w.ctx))
+	w.ok(n.RemoveModel(w.ctx, w.st.UUID()))
+	destroys := func(want ...string) (left []entity.Leftover) {
+		t.Helper()
+		tried := false
+		_, err := statetest.ResumeModels(w.ctx, n.Controller, func(_ context.Context, row controller.ModelRow) error {
+			tried = true
+			w.same("the filesystems to destroy", row.Filesystems, want)
+			return errors.New("busy")
+		})
+		if w.ok(err); !tried {
+			t.Error("nothing is destroyed")
+		}
+		left, err = n.ModelLeftovers(w.ctx, "")
+		w.ok(err)
+		return left
+	}
+	if left := destroys("fs-1"); len(left) > 0 {
+		t.Errorf("the leftovers are %+v", left)
+	}
+	row, err := n.ModelRow(w.ctx, w.st.UUID())
+	w.ok(err)
+	if !row.Forced || len(row.Filesystems) != 1 || !row.IsRemoving() || row.Removing.IsZero() {
+		t.Errorf("the model is %+v", row)
+	}
+	w.refused(n.DestroyModel(w.ctx, row.UUID, entity.Destruction{Release: true}), entity.NotAlive,
+		`cannot release storage of model "default": the cloud is destroying filesystem fs-1`)
+	n.passes(state.CloudTimeout)
+	left := destroys("fs-1")
+	if len(left) != 1 || left[0].What != `instances of model "default", and its filesystem fs-1,` {
+		t.Errorf("the leftovers are %+v", left)
+	}
+	destroys("fs-1")
 }
 
 // connections returns the number of open connections to the store.

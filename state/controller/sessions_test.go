@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
+
 	"juju/doc/verify"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -117,4 +119,54 @@ func TestSessionsAreBounded(t *testing.T) {
 	w.refused(err, entity.Unauthorized, "the session has ended")
 	_, err = n.CheckSession(w.ctx, second)
 	w.ok(err)
+}
+
+// Sessions and log-ins that have expired make place, and those of another user stay.
+func TestExpiredSessionsMakePlace(t *testing.T) {
+	w := newWorld(t)
+	n := w.node(time.Now())
+	w.addUser("bob")
+	login := func(user string) string {
+		t.Helper()
+		text, _, err := n.CreateLogin(w.ctx, user)
+		w.ok(err)
+		return text
+	}
+	unused, bobs := login("admin"), login("bob")
+	text, _, err := n.BeginSession(w.ctx, login("admin"))
+	w.ok(err)
+	count := func(want int) {
+		t.Helper()
+		w.ok(w.db().With(w.ctx, "sessions", func(c *mgo.Collection) error {
+			got, err := c.Count()
+			if got != want {
+				t.Errorf("there are %d sessions and log-ins, want %d", got, want)
+			}
+			return err
+		}))
+	}
+	count(3)
+	n.passes(controller.LoginAge)
+	_, _, err = n.BeginSession(w.ctx, unused)
+	w.refused(err, entity.Unauthorized, "this log-in has been used, or has expired")
+	_, _, err = n.BeginSession(w.ctx, bobs)
+	w.refused(err, entity.Unauthorized, "this log-in has been used, or has expired")
+	_, err = n.CheckSession(w.ctx, text)
+	w.ok(err)
+	login("admin")
+	count(3) // in place of the unused one
+	// Of two at once each counts.
+	w.before(func() { login("admin") })
+	login("admin")
+	count(5)
+	n.passes(controller.SessionAge)
+	last := login("admin")
+	count(2)
+	// Who gets another password meanwhile has no session.
+	w.before(func() { w.ok(func() error { _, err := n.SetUserPassword(w.ctx, "admin", "another"); return err }()) })
+	_, _, err = n.BeginSession(w.ctx, last)
+	w.refused(err, entity.Unauthorized, "this log-in has been used, or has expired")
+	w.ok(n.DisableUser(w.ctx, "bob"))
+	_, _, err = n.CreateLogin(w.ctx, "bob")
+	w.refused(err, entity.Unauthorized, "cannot create a log-in: the user is disabled")
 }

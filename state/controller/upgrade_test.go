@@ -76,6 +76,35 @@ func steps() (controller, model []schema.Step) {
 		}
 }
 
+// A controller with the first schema opens with its users, who work as those of now do, and with the archives of its models.
+func TestOpenFirstSchemaOfTheController(t *testing.T) {
+	store := statetest.Embedded(t, nil)
+	firstSchema(t, store)
+	w := reopen(t, store)
+	w.logsIn(statetest.Admin, statetest.Password, true)
+	w.addUser("bob")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
+	w.ok(w.ctrl.RevokeController(w.ctx, statetest.Admin, "superuser"))
+	all, err := w.ctrl.Users(w.ctx, true)
+	w.ok(err)
+	if len(all) != 2 || all[0].Name != statetest.Admin || all[0].Access != "add-model" || all[0].CreatedBy != statetest.Admin || all[0].Disabled {
+		t.Errorf("the users are %+v", all)
+	}
+	w.checkResumed() // one model was never completed
+	statetest.CheckModels(t, w.ctrl, store)
+	snapshot, err := statetest.TakeSnapshot(w.ctx, store)
+	w.ok(err)
+	if users := snapshot.Values(t, "blobs", "models"); !slices.ContainsFunc(users, func(all string) bool {
+		return len(strings.Fields(all)) == 2
+	}) {
+		t.Errorf("no archive is that of two models: %q", users)
+	}
+	found, err := w.ctrl.Check(w.ctx, false)
+	if w.ok(err); len(found) > 0 {
+		t.Errorf("the check finds %s", statetest.Lines(found))
+	}
+}
+
 // Whichever message to the store was the last, the next program resumes the
 // upgrade, with the same result.
 func TestKillDuringUpgrade(t *testing.T) {

@@ -364,6 +364,19 @@ func TestWatchRights(t *testing.T) {
 		}
 	}
 	event(bob)
+	_, token, err := w.ctrl.CreateToken(w.ctx, "bob", "t", w.st.UUID(), time.Hour)
+	w.ok(err)
+	login, _, err := w.ctrl.CreateLogin(w.ctx, "bob")
+	w.ok(err)
+	_, session, err := w.ctrl.BeginSession(w.ctx, login)
+	w.ok(err)
+	all := w.ctrl.WatchUsers(w.ctx)
+	models, err := w.ctrl.WatchModelsOf(w.ctx, "BOB")
+	w.ok(err)
+	watches := []<-chan struct{}{bob, w.ctrl.WatchToken(w.ctx, token), w.ctrl.WatchSession(w.ctx, session, w.st.UUID()), all, models}
+	for _, ch := range watches[1:] {
+		event(ch)
+	}
 	for _, change := range []func() error{
 		func() error { return w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", "") },
 		func() error { return w.ctrl.RevokeModel(w.ctx, w.st.UUID(), "bob", "read") },
@@ -371,6 +384,18 @@ func TestWatchRights(t *testing.T) {
 		func() error { return w.ctrl.DisableUser(w.ctx, "bob") },
 	} {
 		w.ok(change())
-		event(bob)
+		for _, ch := range watches {
+			event(ch)
+		}
 	}
+	ends := w.ctrl.WatchToken(w.ctx, token)
+	event(ends)
+	w.ok(w.ctrl.RevokeToken(w.ctx, "bob", "t"))
+	event(ends)
+	ends = w.ctrl.WatchSession(w.ctx, session, "")
+	event(ends)
+	w.ok(w.ctrl.EndSession(w.ctx, session.ID))
+	event(ends)
+	w.mustAddModel("another")
+	event(models)
 }
