@@ -68,8 +68,8 @@ func TestOneNodeHasTheTurn(t *testing.T) {
 	if len(took) != 1 {
 		t.Errorf("%d nodes have the turn", len(took))
 	}
-	w.before(func() { w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx)) })
 	w.ok(w.ctrl.NodeChanged(w.ctx, <-took, newBinaries))
+	w.before(func() { w.ok(w.ctrl.ForgetNodeUpgrade(w.ctx)) })
 	if takes("9", newBinaries) {
 		t.Error("a node has the turn of an upgrade that is forgotten")
 	}
