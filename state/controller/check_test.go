@@ -138,6 +138,9 @@ func TestCheckController(t *testing.T) {
 			}
 			w := newWorld(t)
 			url := statetest.Charm(t, w.st, statetest.MySQL)
+			w.ok(w.db().With(w.ctx, "leases", func(c *mgo.Collection) error {
+				return c.Insert(bson.M{"_id": w.other() + "#mysql", "holder": "mysql/0"})
+			}))
 			check := func(repair bool) []entity.Finding {
 				t.Helper()
 				found, err := w.ctrl.Check(w.ctx, repair)

@@ -1,6 +1,8 @@
 package controller_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +186,20 @@ func TestAddModelFinishesWhatACreatorLeft(t *testing.T) {
 		t.Errorf("the model is %+v", got)
 	}
 	statetest.CheckModels(t, w.ctrl, w.store)
+}
+
+// A model whose creation fails, here because its request is cancelled, is removed, and its name is free.
+func TestModelIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	cancelled := errors.New("the client has gone")
+	w.beforeNext(1, func() { cancel(cancelled) }) // before it becomes ready
+	if _, err := w.ctrl.AddModel(ctx, statetest.NamedModel("one")); !errors.Is(err, cancelled) && !errors.Is(err, context.Canceled) {
+		t.Errorf("the creation that is cancelled returns %v", err)
+	}
+	w.checkResumed()
+	statetest.CheckModels(t, w.ctrl, w.store)
+	w.mustAddModel("one")
 }
 
 // A model that is opened by many at once is opened once, and a controller that closes closes it.

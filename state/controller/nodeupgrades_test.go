@@ -13,6 +13,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/schema"
@@ -246,6 +247,21 @@ func TestANewerSchemaIsClaimed(t *testing.T) {
 	behind(newer, true)
 	behind(attach(controller.Options{ModelSteps: []schema.Step{}}), false)
 	w.ok(older.CheckForms(t.Context()))
+	modelSteps := append(slices.Clone(state.Steps), schema.Step{About: "a test", Run: schema.Rename("leftovers", "remains")})
+	newest := attach(controller.Options{Steps: steps, ModelSteps: modelSteps})
+	w.ok(w.db().With(w.ctx, "controllerupgrades", func(c *mgo.Collection) error {
+		was := older.Forms()
+		return c.UpdateId("forms", bson.M{"$set": bson.M{"controller": was.Controller, "models": was.Models - 1}})
+	}))
+	w.before(func() {
+		w.ok(w.db().With(w.ctx, "controllerupgrades", func(c *mgo.Collection) error {
+			return c.UpdateId("forms", bson.M{"$set": bson.M{"models": newest.Forms().Models}})
+		}))
+	})
+	w.refused(older.ClaimForms(w.ctx), entity.NotSupported, "the schema of the store has version") // it is claimed meanwhile
+	w.ok(w.db().With(w.ctx, "controllerupgrades", func(c *mgo.Collection) error {
+		return c.UpdateId("forms", bson.M{"$set": bson.M{"models": older.Forms().Models}})
+	}))
 	w.ok(newer.ClaimForms(w.ctx))
 	w.refused(older.CheckForms(t.Context()), entity.NotSupported, "the schema of the store has version")
 	w.refused(older.ClaimForms(w.ctx), entity.NotSupported, "")

@@ -316,6 +316,7 @@ func TestRemovalDestroysFilesystems(t *testing.T) {
 	}
 	w.refused(n.DestroyModel(w.ctx, row.UUID, entity.Destruction{Release: true}), entity.NotAlive,
 		`cannot release storage of model "default": the cloud is destroying filesystem fs-1`)
+	w.ok(w.store.Drop(w.ctx, row.UUID)) // the controller ends after that
 	n.passes(state.CloudTimeout)
 	left := destroys("fs-1")
 	if len(left) != 1 || left[0].What != `instances of model "default", and its filesystem fs-1,` {

@@ -202,6 +202,8 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	for _, row := range rows {
 		_, err := w.ctrl.Model(w.ctx, row.UUID)
 		w.refused(err, entity.NotSupported, "has version 7, and this program supports up to 5")
+		_, err = w.ctrl.Model(w.ctx, row.UUID) // tried again
+		w.refused(err, entity.NotSupported, "has version 7, and this program supports up to 5")
 		if !strings.Contains(entity.Hint(err), "newer juju") {
 			t.Errorf("the hint is %q", entity.Hint(err))
 		}
