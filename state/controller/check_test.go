@@ -186,7 +186,7 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 // The check of the store makes progress with each document.
 func TestChecksOfTheStoreAreProgress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newController(t, statetest.Embedded(t, nil))
 	check := func() (moved int) {
 		_, err := w.ctrl.Check(controller.Moving(t.Context(), func() { moved++ }), false)
 		w.ok(err)

@@ -63,7 +63,7 @@ func TestControllerDropsItsDatabases(t *testing.T) {
 	c, err := controller.Attach(w.ctx, w.store, controller.Options{})
 	w.ok(err)
 	defer c.Close()
-	if c.Name() != "test" || c.Cloud() != "dummy" || c.Remote() || c.UUID() == "" {
+	if c.Name() != "test" || c.Cloud() != "dummy" || c.Remote() != (w.store.Embedded() == nil) || c.UUID() == "" {
 		t.Errorf("the controller is %s (%s) on %s", c.Name(), c.UUID(), c.Cloud())
 	}
 	ctx, cancel := context.WithCancelCause(w.ctx)

@@ -156,7 +156,7 @@ func TestModelsAreAddedAndWatched(t *testing.T) {
 
 // A model whose creator died is finished by who adds it again, with the settings and the credential that are asked for then.
 func TestAddModelFinishesWhatACreatorLeft(t *testing.T) {
-	w := newWorld(t)
+	w := newController(t, statetest.Embedded(t, nil)) // alone
 	w.ok(w.ctrl.AddCloudCredential(w.ctx, "ops", keyed("K")))
 	row := controller.ModelRow{UUID: stray, Name: "half", Owner: statetest.Admin, Series: "jammy", Step: "creating", Creator: "somebody",
 		Config: map[string]string{"http-proxy": "http://p:1", "automatically-retry-hooks": "true"}}
