@@ -121,7 +121,8 @@ func callClient(t *testing.T, variable, repository, python, script string) {
 	}
 	t.Parallel()
 	s := newClientSystem(t)
-	s.run(t, "", []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"},
+	// The client leaves temporary files.
+	s.run(t, "", []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1", "TMPDIR=" + t.TempDir()},
 		python, filepath.Join("testdata", "clients", script), s.charms, t.TempDir())
 }
 
