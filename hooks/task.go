@@ -133,10 +133,12 @@ func (c *Context) lockPath(machine string) (path string, always bool) {
 // who describes the hook or task to others that wait for it.
 func (c *Context) who() string {
 	kind := "hook"
-	if c.isTask() {
-		kind = "action"
-	} else if c.params.Task != nil {
+	switch t := c.params.Task; {
+	case t == nil:
+	case t.Name == entity.CommandTask:
 		kind = "command"
+	default:
+		kind = "action"
 	}
 	return fmt.Sprintf("%s %q of %s", kind, c.HookName(), c.entity())
 }

@@ -217,3 +217,24 @@ func TestTasksAndTheMachineLock(t *testing.T) {
 		}
 	}
 }
+
+// Whoever waits for the machine is told what holds it: a hook, an action or a user's command.
+func TestWhatHoldsTheMachineIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	for want, task := range map[string]*Task{
+		`hook "start" of unit wordpress/0`:       nil,
+		`action "try" of unit wordpress/0`:       {ID: "5", Name: "try"},
+		`command "juju-run" of unit wordpress/0`: {ID: "6", Name: entity.CommandTask},
+	} {
+		params := testParams(Info{Kind: Start})
+		params.Task = task
+		hctx, err := NewContext(r.backend, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hctx.who(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
