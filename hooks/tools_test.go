@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -107,6 +109,7 @@ type scriptHook struct {
 	backend *fakeBackend
 	log     *logRecorder
 	hook    *Context
+	mu      sync.RWMutex // a tool runs, or the world changes
 	server  *tool.Server
 	socket  string
 }
@@ -150,9 +153,15 @@ func (s *scriptHook) begin(words []string) {
 		s.t.Fatal(err)
 	}
 	s.socket = filepath.Join(s.t.TempDir(), "s")
-	if s.server, err = tool.Serve(s.socket, s.hook.serve); err != nil {
+	if s.server, err = tool.Serve(s.socket, s.serve); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+func (s *scriptHook) serve(ctx context.Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.hook.serve(ctx, req, read)
 }
 
 func (s *scriptHook) end() {
@@ -180,6 +189,8 @@ func (s *scriptHook) run(command string) string {
 
 // world changes the world, or shows its calls, changes or log.
 func (s *scriptHook) world(words string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w := strings.Fields(words)
 	switch w[0] {
 	case "calls":
