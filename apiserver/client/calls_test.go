@@ -39,7 +39,8 @@ type fakeServer struct {
 	// answer, if set, replies to requests other than the login, each in a goroutine, and hang is called when the client closes
 	// the connection, with its close code.
 	answer  func(ws *websocket.Conn, req params.Request)
-	telling sync.Mutex
+	mu      sync.Mutex // of answer, once there is a connection
+	telling sync.Mutex // a frame is written
 	hang    func(code int)
 	login   string        // the result of the login, as JSON; "" for an empty one
 	refusal *params.Error // instead
@@ -107,8 +108,11 @@ func (f *fakeServer) serve(w http.ResponseWriter, r *http.Request) {
 			}
 			return
 		}
-		if f.answer != nil && req.Type != "Admin" {
-			go f.answer(ws, req)
+		f.mu.Lock()
+		answer := f.answer
+		f.mu.Unlock()
+		if answer != nil && req.Type != "Admin" {
+			go answer(ws, req)
 			continue
 		}
 		reply, ok := f.replies[req.Request]

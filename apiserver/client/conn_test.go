@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,34 +37,40 @@ func (f *fakeServer) told(t *testing.T, ws *websocket.Conn, req params.Request, 
 // fails after a time, and the connection is lost when it says nothing any more.
 func TestSlowRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pongs := 0
-		f := &fakeServer{pong: func(string) { pongs++ }}
-		says, minutes := params.Moving, 20
-		f.answer = func(ws *websocket.Conn, req params.Request) {
-			for range minutes {
-				time.Sleep(time.Minute)
-				if err := ws.WriteControl(websocket.PingMessage, []byte(says), time.Now().Add(time.Second)); err != nil {
-					t.Error(err)
+		var pongs atomic.Int32
+		f := &fakeServer{pong: func(string) { pongs.Add(1) }}
+		// slow answers after some minutes, in each of which it says something.
+		slow := func(minutes int, says string) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.answer = func(ws *websocket.Conn, req params.Request) {
+				for range minutes {
+					time.Sleep(time.Minute)
+					if err := ws.WriteControl(websocket.PingMessage, []byte(says), time.Now().Add(time.Second)); err != nil {
+						t.Error(err)
+					}
 				}
+				f.told(t, ws, req, `{"result":"web/0"}`, trace.SpanContext{})
 			}
-			f.told(t, ws, req, `{"result":"web/0"}`, trace.SpanContext{})
 		}
+		const minutes = 20
+		slow(minutes, params.Moving)
 		c := f.dial(t)
 		if leader, err := c.Leader(t.Context(), "web"); err != nil || leader != "web/0" {
 			t.Errorf("a request that moves: %q, %v", leader, err)
 		}
-		if synctest.Wait(); pongs != minutes {
-			t.Errorf("the client has answered %d pings, want %d", pongs, minutes)
+		if synctest.Wait(); pongs.Load() != minutes {
+			t.Errorf("the client has answered %d pings, want %d", pongs.Load(), minutes)
 		}
-		says = "here"
+		slow(minutes, "here")
 		begun := time.Now()
 		_, err := c.Leader(t.Context(), "web")
 		if passed := time.Since(begun); !errors.Is(err, entity.Unavailable) || passed != callTime ||
 			!strings.HasPrefix(err.Error(), "the controller did not answer Application.Leader in time: ") {
 			t.Errorf("a request that stands still: %v, after %v", err, passed)
 		}
-		time.Sleep(time.Duration(minutes)*time.Minute - callTime) // until the reply, for which nothing waits
-		minutes = 1
+		time.Sleep(minutes*time.Minute - callTime) // until the reply, for which nothing waits
+		slow(1, "here")
 		if leader, err := c.Leader(t.Context(), "web"); err != nil || leader != "web/0" {
 			t.Errorf("the next request: %q, %v", leader, err)
 		}
@@ -81,7 +88,9 @@ func TestSlowRequests(t *testing.T) {
 		if _, err := c.Leader(ended, "web"); err != over {
 			t.Errorf("a request whose context has ended: %v", err)
 		}
+		f.mu.Lock()
 		f.answer = func(*websocket.Conn, params.Request) {}
+		f.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		begun = time.Now()
 		if _, err := c.Leader(t.Context(), "web"); !errors.Is(err, entity.Unavailable) ||
@@ -153,15 +162,14 @@ func TestWatches(t *testing.T) { synctest.Test(t, testWatches) }
 
 func testWatches(t *testing.T) {
 	next, stopped := make(chan string), make(chan string, 1)
-	id := byte(0)
+	var id atomic.Int32
 	f := &fakeServer{}
 	f.answer = func(ws *websocket.Conn, req params.Request) {
 		switch req.Request {
 		case "Next":
 			select {
 			case reply := <-next:
-				id++
-				f.told(t, ws, req, reply, spanOf(id))
+				f.told(t, ws, req, reply, spanOf(byte(id.Add(1))))
 			case <-t.Context().Done():
 			}
 		case "Stop":
