@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"juju/apiserver/client"
@@ -80,16 +81,28 @@ type FakeController struct {
 	Leftovers []entity.Leftover
 	Binaries  entity.ControllerBinaries
 	Next      []entity.ControllerBinaries // what binaries becomes each time it is read
+
+	mu sync.Mutex // of models and their watch, which Change changes while a command runs
 }
 
 // WatchModel fires at once, and after each call of Models with another change to follow.
 func (f *FakeController) WatchModel(context.Context, string) (<-chan struct{}, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.changed = make(chan struct{}, 1)
-	f.Tell()
+	f.tell()
 	return f.changed, nil
 }
 
-func (f *FakeController) Tell() {
+// Change changes the models, and fires the watch.
+func (f *FakeController) Change(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+	f.tell()
+}
+
+func (f *FakeController) tell() {
 	select {
 	case f.changed <- struct{}{}:
 	default: // it will fire, or there is no watch
@@ -98,6 +111,8 @@ func (f *FakeController) Tell() {
 
 func (f *FakeController) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {
 	f.Calls = append(f.Calls, fmt.Sprintf("DestroyModel %s %s %v", uuid, how.Strength, how.Timeout))
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.Err == nil {
 		f.dying = uuid
 	}
@@ -111,10 +126,12 @@ func (f *FakeController) ModelLeftovers(context.Context) ([]entity.Leftover, err
 func (f *FakeController) Close() error { return nil }
 
 func (f *FakeController) Models(context.Context) (all []client.Model, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.Reads++
 	if f.dying != "" && !f.Held {
 		if f.Stays--; f.Stays >= 0 {
-			f.Tell()
+			f.tell()
 		} else {
 			f.ModelInfos = slices.DeleteFunc(f.ModelInfos, func(m entity.ModelInfo) bool { return m.UUID == f.dying })
 		}
@@ -126,6 +143,8 @@ func (f *FakeController) Models(context.Context) (all []client.Model, err error)
 }
 
 func (f *FakeController) ModelSummaries(context.Context) (all []entity.ModelSummary, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, m := range f.ModelInfos {
 		all = append(all, entity.ModelSummary{ModelDescription: m.ModelDescription, UserAccess: "admin",
 			Counts: []entity.ModelEntityCount{{Entity: "machines", Count: int64(len(m.Machines))}, {Entity: "units", Count: 3}}})
@@ -134,6 +153,8 @@ func (f *FakeController) ModelSummaries(context.Context) (all []entity.ModelSumm
 }
 
 func (f *FakeController) ModelInfo(_ context.Context, uuid string) (entity.ModelInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, m := range f.ModelInfos {
 		if m.UUID == uuid {
 			return m, nil

@@ -236,10 +236,7 @@ func testDestroyModelWatches(t *testing.T) {
 	u.Controller.Add("admin", "default")
 	u.Controller.Held = true
 	begun := time.Now()
-	time.AfterFunc(20*time.Second, func() {
-		u.Controller.Held = false
-		u.Controller.Tell()
-	})
+	time.AfterFunc(20*time.Second, func() { u.Controller.Change(func() { u.Controller.Held = false }) })
 	u.Types("destroy-model", "default", "-y", "--wait", "-q")
 	u.Sees(0, "", "")
 	if passed := time.Since(begun); passed != 20*time.Second || u.Controller.Reads != 4 {
@@ -258,8 +255,7 @@ func TestDestroyModelWaitsWhileTheModelShrinks(t *testing.T) {
 		model.Machines = make([]entity.ModelMachine, 4)
 		for n := range 4 {
 			time.AfterFunc(time.Duration(n)*3*time.Minute, func() {
-				model.Machines = model.Machines[:4-n]
-				u.Controller.Tell()
+				u.Controller.Change(func() { model.Machines = model.Machines[:4-n] })
 			})
 		}
 		begun := time.Now()
