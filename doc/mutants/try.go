@@ -121,33 +121,36 @@ func try(ctx context.Context, sample []mutant, tests []test, atOnce int) (surviv
 	return survivors, err
 }
 
-// tried runs the tests that cover the mutant, grouped by binary.
+// batchTime is about how long the tests of a batch take without a mutant.
+const batchTime = 5 * time.Second
+
+// tried runs the tests that cover the mutant in batches, fastest first: most mutants are noticed by the first batch, and one
+// that hangs a test costs no more than the bound of its batch.
 func (m mutant) tried(ctx context.Context, tests []test) (covered, noticed bool) {
-	type group struct {
+	type batch struct {
 		first test
 		names []string
 		took  time.Duration
 	}
-	groups := map[binaries]*group{}
+	var batches []*batch
+	last := map[binaries]*batch{}
 	for _, t := range tests {
 		if !t.lines[filepath.Base(m.file)][m.line] {
 			continue
 		}
-		g := groups[t.binaries]
-		if g == nil {
-			g = &group{first: t}
-			groups[t.binaries] = g
+		b := last[t.binaries]
+		if b == nil || b.took+t.took > batchTime {
+			b = &batch{first: t}
+			last[t.binaries], batches = b, append(batches, b)
 		}
-		g.names, g.took = append(g.names, t.name), g.took+t.took
+		b.names, b.took = append(b.names, t.name), b.took+t.took
 	}
-	for b, g := range groups {
-		covered = true
-		// A mutant may hang its tests.
-		if ok, _ := g.first.run(ctx, b.mutants, strconv.Itoa(m.id), 30*time.Second+4*g.took, g.names); !ok {
+	for _, b := range batches {
+		if ok, _ := b.first.run(ctx, b.first.binaries.mutants, strconv.Itoa(m.id), 30*time.Second+4*b.took, b.names); !ok {
 			return true, true
 		}
 	}
-	return covered, false
+	return len(batches) > 0, false
 }
 
 // memory is how many bytes a test process may use: a mutant may never stop allocating.
