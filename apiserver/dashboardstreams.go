@@ -89,8 +89,12 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit
 		if now := m.Version(topics); now != known {
 			known = now
 			text, err := event("changed", "", m.Revision())
-			if err != nil || e.write(text) != nil {
+			if err != nil {
 				return err
+			}
+			if e.write(text) != nil {
+				_ = e.bye(cmp.Or(context.Cause(e.ctx), errBehind))
+				return nil
 			}
 			select {
 			case <-time.After(pagePause):
@@ -101,6 +105,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit
 		case <-changed:
 		case <-beat.C:
 			if e.write([]byte(":\n\n")) != nil {
+				_ = e.bye(cmp.Or(context.Cause(e.ctx), errBehind))
 				return nil
 			}
 		case <-done:

@@ -57,7 +57,8 @@ func serveEvents(s *Server, v *viewer, w http.ResponseWriter, r *http.Request) e
 	return nil
 }
 
-// follow sends events until ctx ends or a client has not read. A comment now and then shows that the server is there.
+// follow sends events until ctx ends, the model does, or a client has not read, and then why the stream ends. A comment now
+// and then shows that the server is there.
 func (e *eventStream) follow(takes <-chan deltas.Take) error {
 	beat := time.NewTicker(e.server.limits.PingEvery)
 	defer beat.Stop()
@@ -69,19 +70,24 @@ func (e *eventStream) follow(takes <-chan deltas.Take) error {
 		case <-beat.C:
 			err = e.write([]byte(":\n\n"))
 		case take, open := <-takes:
-			switch {
-			case open:
-				err = e.send(take)
-			case e.ctx.Err() == nil && isDone(e.viewer.model.Done()):
-				return e.bye(errNoModel)
-			default:
-				return e.bye(cmp.Or(context.Cause(e.ctx), errBehind))
+			if !open {
+				return e.bye(e.reason())
 			}
+			err = e.send(take)
 		}
 		if err != nil {
+			_ = e.bye(e.reason()) // of which the failure may be the first sign
 			return err
 		}
 	}
+}
+
+// reason returns why the stream can't go on.
+func (e *eventStream) reason() error {
+	if e.ctx.Err() == nil && isDone(e.viewer.model.Done()) {
+		return errNoModel
+	}
+	return cmp.Or(context.Cause(e.ctx), errBehind)
 }
 
 // send sends what has changed. Its memory is reserved, as that of other replies is.

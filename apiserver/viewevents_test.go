@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/controller"
@@ -264,6 +267,33 @@ func TestEventsEndWithTheModel(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// A stream that can't read what has changed says why it ends: the read may fail before it is told that the model has ended.
+func TestEventsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ends := func() string {
+		ctx, end := context.WithCancelCause(t.Context())
+		defer end(nil)
+		reply := httptest.NewRecorder()
+		e := &eventStream{&sse{w.server, reply, http.NewResponseController(reply), ctx, end}, &viewer{visitor: &visitor{model: w.st}}}
+		takes, cannot := make(chan deltas.Take, 1), errors.New("no")
+		takes <- func() (deltas.News, error) { return deltas.News{}, cannot }
+		if err := e.follow(takes); !errors.Is(err, cannot) {
+			t.Errorf("it ended with %v", err)
+		}
+		return reply.Body.String()
+	}
+	if got := ends(); !strings.HasPrefix(got, "event: end\n") || !strings.Contains(got, errBehind.Error()) {
+		t.Errorf("a stream of a model ends with %q", got)
+	}
+	w.ok(w.st.Destroy(t.Context(), entity.Destruction{}))
+	w.ok(w.st.EnsureDead(t.Context()))
+	w.ok(w.controller.RemoveModel(t.Context(), w.st.UUID()))
+	if got := ends(); !strings.HasPrefix(got, "event: end\n") || !strings.Contains(got, errNoModel.Error()) {
+		t.Errorf("a stream of a model that has ended ends with %q", got)
 	}
 }
 
