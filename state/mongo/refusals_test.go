@@ -50,6 +50,7 @@ func failedAssertsAreDescribed(t *testing.T, open opener) {
 		{"a", bson.D{{"none", bson.D{{"$exists", true}}}}, "c a: none is not set"},
 		{"a", bson.D{{"text", bson.D{{"$exists", false}}}}, `c a: text is "here"`},
 		{"a", bson.D{{"map.k", "w"}}, `c a: map.k is "v", not "w"`},
+		{"a", bson.D{{"map", bson.D{{"k", "w"}}}}, `c a: map is {"k":"v"}, not {"k":"w"}`},
 		{"a", bson.D{{"list", "z"}}, `c a: list is ["x","y"], not "z"`},
 		{"a", bson.D{{"hash", "12"}}, "c a: hash is (not shown), not (not shown)"},
 		{"a", bson.D{{"$or", []bson.D{{{"n", 1}}, {{"n", 2}}}}}, `c a: {"$or":[{"n":1},{"n":2}]} does not hold`},

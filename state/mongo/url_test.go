@@ -53,6 +53,7 @@ func TestURLsThatWontDo(t *testing.T) {
 		"mongodb://a:b":                               "is not a host",
 		"mongodb://%2Ftmp%2Fmongodb.sock":             "is not a host",
 		"mongodb://me@db":                             "a user and a password",
+		"mongodb://@db":                               "a user and a password",
 		"mongodb://:secret@db":                        "a user and a password",
 		"mongodb://me:@db":                            "a user and a password",
 		"mongodb://me:sec@ret@db":                     "must be escaped",
