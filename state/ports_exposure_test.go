@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/statetest"
@@ -212,4 +213,8 @@ func TestFirewallModeIsFixed(t *testing.T) {
 	w.refused(set("some"), entity.Invalid, `firewall-mode: expected one of [instance global none], got "some"`)
 	w.ok(set("instance"))
 	w.ok(w.st.Settings().SetConfig(w.ctx, nil, []string{"firewall-mode"}))
+	open, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "open", Owner: statetest.Admin, Config: map[string]string{"firewall-mode": "none"}})
+	w.ok(err)
+	w.refused(open.Settings().SetConfig(w.ctx, nil, []string{"firewall-mode"}), entity.Invalid,
+		`cannot change model config: cannot change firewall-mode from "none" to "instance"`)
 }
