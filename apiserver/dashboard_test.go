@@ -132,6 +132,12 @@ func TestDashboardSession(t *testing.T) {
 	if style := b.send(http.MethodGet, file, nil); style.StatusCode != 200 || !strings.Contains(style.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%s: %s %v", file, style.Status, style.Header)
 	}
+	if none := b.send(http.MethodGet, file+"x", nil); none.StatusCode != 404 {
+		t.Errorf("a file that is not there: %s", none.Status)
+	}
+	if text := b.reads(404, b.send(http.MethodGet, "admin/nosuch/", nil)); !strings.Contains(text, "Not found") {
+		t.Errorf("a model that is not there:\n%s", text)
+	}
 
 	out := b.send(http.MethodPost, "logout", url.Values{})
 	if out.StatusCode != http.StatusSeeOther || out.Cookies()[0].Value != "" {

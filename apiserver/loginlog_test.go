@@ -63,6 +63,15 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			!strings.HasSuffix(lines[failuresLoggedAll], ", the others from elsewhere") {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}
+		for i := range 10 * failuresNamed { // fewer addresses than are kept, and more than are named
+			for range failuresLogged + 1 {
+				f.add(fmt.Sprint("address ", i), "x")
+			}
+		}
+		minute()
+		if lines = logged(); !strings.HasSuffix(lines[len(lines)-1], ", the others from elsewhere") {
+			t.Errorf("the last of %d lines is %q", len(lines), lines[len(lines)-1])
+		}
 		f.flush() // nothing is left
 		if lines = logged(); len(lines) > 0 {
 			t.Errorf("%q", lines)

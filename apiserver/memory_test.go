@@ -205,3 +205,19 @@ func TestExpectedAnswers(t *testing.T) {
 		t.Errorf("it remembers %v", a.sizes)
 	}
 }
+
+// A text weighs as much as its values, whatever is in its strings: a comma there is none between values, and an escaped quote
+// ends no string.
+func TestWeightOfARequest(t *testing.T) {
+	t.Parallel()
+	values := strings.Repeat(",1", 2*freeValues)
+	want, err := weigh([]byte(`["x"`+values+`]`), 1<<30)
+	if err != nil || want == 0 {
+		t.Fatalf("it weighs %d, %v", want, err)
+	}
+	for _, text := range []string{`\"`, `\\`, `a,b`, `[{`, `\n`, `\",[`} {
+		if got, err := weigh([]byte(`["`+text+`"`+values+`]`), 1<<30); got != want || err != nil {
+			t.Errorf("with %s it weighs %d, want %d, %v", text, got, want, err)
+		}
+	}
+}

@@ -194,3 +194,37 @@ func TestFullQueue(t *testing.T) {
 		}
 	})
 }
+
+// Whoever gives up waiting leaves the queue. A turn that comes at that moment goes to the next.
+func TestLeavingTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(0, 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		for _, wait := range []time.Duration{time.Second, time.Hour} {
+			go func() {
+				_, err := q.take(ctx, wait, turn{source: "10.0.0.1", user: "bob"})
+				left <- err
+			}()
+		}
+		if err := <-left; !errors.Is(err, entity.Unavailable) {
+			t.Errorf("after a second: %v", err)
+		}
+		if waiting, _ := q.length(); waiting != 1 {
+			t.Errorf("%d wait, want 1", waiting)
+		}
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("once it is over: %v", err)
+		}
+		if waiting, _ := q.length(); waiting != 0 {
+			t.Errorf("%d wait, want none", waiting)
+		}
+		q.release()
+		release, err := q.take(t.Context(), 0, turn{source: "10.0.0.1", user: "bob"})
+		if err != nil {
+			t.Fatalf("a turn is free, and it is not taken: %v", err)
+		}
+		release()
+	})
+}

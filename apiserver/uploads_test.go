@@ -112,6 +112,10 @@ func TestLimitsOfUploads(t *testing.T) {
 		refused("more than the disk is to hold", want)
 		u.release(entity.UserTag(user), bytes)
 	}
+	if err := u.take(entity.UserTag("bob"), u.limits.UserUploadBytes); err != nil {
+		t.Errorf("all that a user may have: %v", err)
+	}
+	u.release(entity.UserTag("bob"), u.limits.UserUploadBytes)
 	occupied("bob", 21, fmt.Sprintf("uploads in progress use all of the %d bytes reserved for them", u.limits.UploadBytes))
 	occupied(statetest.Admin, 11, fmt.Sprintf(`uploads in progress of user "admin" use all of their %d bytes`, u.limits.UserUploadBytes))
 	if _, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive)); err != nil ||
