@@ -50,6 +50,13 @@ type fakeServer struct {
 	other http.HandlerFunc
 }
 
+// answers changes the answer while there is a connection.
+func (f *fakeServer) answers(answer func(*websocket.Conn, params.Request)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = answer
+}
+
 // info says how to reach the server, which ends with the test.
 func (f *fakeServer) info(t *testing.T) Info {
 	conns, done := make(chan net.Conn), make(chan struct{})

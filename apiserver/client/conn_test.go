@@ -41,9 +41,7 @@ func TestSlowRequests(t *testing.T) {
 		f := &fakeServer{pong: func(string) { pongs.Add(1) }}
 		// slow answers after some minutes, in each of which it says something.
 		slow := func(minutes int, says string) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.answer = func(ws *websocket.Conn, req params.Request) {
+			f.answers(func(ws *websocket.Conn, req params.Request) {
 				for range minutes {
 					time.Sleep(time.Minute)
 					if err := ws.WriteControl(websocket.PingMessage, []byte(says), time.Now().Add(time.Second)); err != nil {
@@ -51,7 +49,7 @@ func TestSlowRequests(t *testing.T) {
 					}
 				}
 				f.told(t, ws, req, `{"result":"web/0"}`, trace.SpanContext{})
-			}
+			})
 		}
 		const minutes = 20
 		slow(minutes, params.Moving)
@@ -88,9 +86,7 @@ func TestSlowRequests(t *testing.T) {
 		if _, err := c.Leader(ended, "web"); err != over {
 			t.Errorf("a request whose context has ended: %v", err)
 		}
-		f.mu.Lock()
-		f.answer = func(*websocket.Conn, params.Request) {}
-		f.mu.Unlock()
+		f.answers(func(*websocket.Conn, params.Request) {})
 		time.Sleep(2 * time.Minute)
 		begun = time.Now()
 		if _, err := c.Leader(t.Context(), "web"); !errors.Is(err, entity.Unavailable) ||
