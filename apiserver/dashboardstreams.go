@@ -93,7 +93,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit
 				return err
 			}
 			if e.write(text) != nil {
-				_ = e.bye(cmp.Or(context.Cause(e.ctx), errBehind))
+				_ = e.bye(e.reason(v.model))
 				return nil
 			}
 			select {
@@ -105,7 +105,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit
 		case <-changed:
 		case <-beat.C:
 			if e.write([]byte(":\n\n")) != nil {
-				_ = e.bye(cmp.Or(context.Cause(e.ctx), errBehind))
+				_ = e.bye(e.reason(v.model))
 				return nil
 			}
 		case <-done:

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -74,6 +75,14 @@ func (e *sse) guard(a streamAccess) (stop func()) {
 		unblock()
 		following.Wait()
 	}
+}
+
+// reason returns why a stream about a model can't go on.
+func (e *sse) reason(model *state.State) error {
+	if e.ctx.Err() == nil && isDone(model.Done()) {
+		return errNoModel
+	}
+	return cmp.Or(context.Cause(e.ctx), errBehind)
 }
 
 // bye tells the client why the stream ends, and returns it.

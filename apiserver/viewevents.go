@@ -71,23 +71,15 @@ func (e *eventStream) follow(takes <-chan deltas.Take) error {
 			err = e.write([]byte(":\n\n"))
 		case take, open := <-takes:
 			if !open {
-				return e.bye(e.reason())
+				return e.bye(e.reason(e.viewer.model))
 			}
 			err = e.send(take)
 		}
 		if err != nil {
-			_ = e.bye(e.reason()) // of which the failure may be the first sign
+			_ = e.bye(e.reason(e.viewer.model)) // of which the failure may be the first sign
 			return err
 		}
 	}
-}
-
-// reason returns why the stream can't go on.
-func (e *eventStream) reason() error {
-	if e.ctx.Err() == nil && isDone(e.viewer.model.Done()) {
-		return errNoModel
-	}
-	return cmp.Or(context.Cause(e.ctx), errBehind)
 }
 
 // send sends what has changed. Its memory is reserved, as that of other replies is.
