@@ -9,6 +9,7 @@ import (
 	"gopkg.in/macaroon.v2"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -22,22 +23,12 @@ func (w *world) consumerInfo(token string) client.Info {
 	return client.Info{Addresses: []string{w.address}, CACert: pki().ca.Cert, Model: w.st.UUID(), Tag: entity.ConsumerTag(id), Password: token}
 }
 
-// offerMySQL offers the model's mysql as "hosted", and returns the offer's UUID.
-func (w *world) offerMySQL() string {
-	w.Helper()
-	ctx := w.Context()
-	w.ok(w.st.CrossModel().AddOffer(ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}}))
-	all, err := w.st.CrossModel().Offers(ctx)
-	w.ok(err)
-	return all[0].UUID
-}
-
 // A token that this controller has not made, or not for this, opens nothing; what its holder adds to one does not widen it.
 func TestTokensOfConsumers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
-	offer := w.offerMySQL()
+	offer := facadestest.OfferMySQL(w, w.st)
 	token, err := w.server.controller.NewConsumer(ctx, statetest.Admin, w.st.UUID(), offer)
 	w.ok(err)
 	second, err := w.server.controller.NewConsumer(ctx, statetest.Admin, w.st.UUID(), offer)

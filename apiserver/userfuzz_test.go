@@ -78,7 +78,7 @@ func newUserWorld(t testing.TB) *userWorld {
 	ctx := w.Context()
 	(&fuzzWorld{world: w.populate()}).give()
 	w.archive = statetest.CharmArchive(t, statetest.MySQL)
-	w.offer = w.offerMySQL()
+	w.offer = facadestest.OfferMySQL(w, w.st)
 	_, err := w.controller.NewConsumer(ctx, statetest.Admin, w.st.UUID(), w.offer) // the first one makes a key
 	w.ok(err)
 	w.ok(w.st.Settings().Networks().AddSpace(ctx, "db", nil))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/apiserver/display"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/apiserver/statusfmt"
 	"juju/doc/openapi/openapitest"
@@ -97,7 +98,7 @@ func (p *program) refused(status int, want, path, token string, headers ...strin
 func TestViews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
-	w.offerMySQL()
+	facadestest.OfferMySQL(w, w.st)
 	p, token, conn := w.program(), w.token(statetest.Admin, "t"), w.dial(w.adminInfo(w.st.UUID()))
 
 	text, reply := p.get(200, "/v1/status", token)

@@ -15,6 +15,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -23,16 +24,6 @@ import (
 
 // blog is the UUID of a model of another controller.
 const blog = "deadbeef-0000-4000-8000-00000000b109"
-
-// offerMySQL offers the model's mysql as "hosted", and returns the offer's UUID.
-func (w *world) offerMySQL() string {
-	w.Helper()
-	ctx := w.Context()
-	w.ok(w.st.CrossModel().AddOffer(ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}}))
-	all, err := w.st.CrossModel().Offers(ctx)
-	w.ok(err)
-	return all[0].UUID
-}
 
 // authority returns the certificate of an authority.
 func authority(t *testing.T) string {
@@ -54,7 +45,7 @@ func TestConsumersOfOtherControllers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
-	offer := w.offerMySQL()
+	offer := facadestest.OfferMySQL(w, w.st)
 	_, err := w.controller.AddUser(ctx, controller.AddUserParams{Name: "bob", Password: "a long password", Creator: statetest.Admin})
 	w.ok(err)
 	w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), offer, "bob", controller.AccessConsume, statetest.Admin))
@@ -147,7 +138,7 @@ func TestConsumeOffersOfOtherControllers(t *testing.T) {
 	addresses, ca := []string{"192.0.2.1:17070"}, authority(t)
 	w := newWorld(t, func(c *facades.Config) { c.API = func() ([]string, string) { return addresses, ca } }).populate()
 	ctx := t.Context()
-	w.offerMySQL()
+	facadestest.OfferMySQL(w, w.st)
 	conn := w.admin().client()
 	offer, external, err := w.root().client().ConsumeDetails(ctx, "admin/default.hosted")
 	w.ok(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
 
 	"juju/agent/controller/clouds"
 	"juju/apiserver/facades"
@@ -116,4 +117,19 @@ func (c *Controllers) Addresses() (all []string) {
 		all = append(all, n.Addresses...)
 	}
 	return all
+}
+
+// OfferMySQL offers a model's mysql as "hosted", and returns the offer's UUID.
+func OfferMySQL(t testing.TB, st *state.State) string {
+	t.Helper()
+	x := st.CrossModel()
+	err := x.AddOffer(t.Context(), entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := x.Offers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0].UUID
 }
