@@ -1,10 +1,12 @@
 package mongo_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -94,6 +96,27 @@ func TestAbandonedTransactionsAreRecorded(t *testing.T) {
 	}
 	if longest, err := mongotest.LongestQueue(t.Context(), db); err != nil || longest > 20 {
 		t.Errorf("a queue of %d (%v)", longest, err)
+	}
+}
+
+// A transaction that was refused though all of its asserts hold afterwards is recorded without a reason.
+func TestARefusalWithoutAReason(t *testing.T) {
+	_, db := openWith(t, mongo.Options{Patience: 50 * time.Millisecond})
+	insert(t, db, doc{"a", 1})
+	set := func(n int) func() {
+		return func() {
+			write(t, db, "c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$set", bson.D{{"n", n}}}}) })
+		}
+	}
+	mongotest.HooksOf(db).Set(slices.Repeat([]mongotest.TestHook{{Before: set(2), After: set(1)}}, 100_000)...)
+	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+		return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 1}}}}, nil
+	}); err == nil {
+		t.Fatal("it was not refused")
+	}
+	all, err := db.Refusals(t.Context(), "c", "a")
+	if err != nil || len(all) != 1 || all[0].Why != "" || all[0].Found != "" {
+		t.Errorf("recorded %+v, %v", all, err)
 	}
 }
 

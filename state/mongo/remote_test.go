@@ -171,3 +171,38 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		}
 	})
 }
+
+// Without a Dial the store is reached over TCP, also with TLS.
+func TestTheNetworkIsTCP(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached := make(chan bool)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			conn.Close()
+		}
+		l.Close()
+		cancel()
+		reached <- err == nil
+	}()
+	u, err := mongo.ParseURL("mongodb://" + l.Addr().String() + "/?tls=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := mongo.OpenURL(ctx, u, mongo.Options{})
+	if err == nil {
+		store.Close()
+		t.Error("it was opened")
+	} else if !strings.HasPrefix(err.Error(), "cannot open the store: ") {
+		t.Errorf("got %v", err)
+	}
+	l.Close()
+	if !<-reached {
+		t.Error("nothing connected")
+	}
+}

@@ -3,8 +3,11 @@ package mongo_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	mgo "gopkg.in/mgo.v2"
@@ -72,8 +75,14 @@ func TestSnapshots(t *testing.T) {
 			stop()
 			entries := exportOf(t, c.store)
 			last = read(t, c.store)
-			if loaded := read(t, imported(t, entries)); !reflect.DeepEqual(loaded, last) {
+			copy := imported(t, entries)
+			if loaded := read(t, copy); !reflect.DeepEqual(loaded, last) {
 				t.Errorf("loaded %v, want %v", loaded.forms, last.forms)
+			}
+			session := copy.Session()
+			defer session.Close()
+			if err := session.DB("db").C("indexed").Insert(bson.M{"n": 0}); !mgo.IsDup(err) {
+				t.Errorf("the copy of a unique index lets a duplicate in: %v", err)
 			}
 		})
 	}
@@ -136,5 +145,83 @@ func TestAnAbandonedSnapshot(t *testing.T) {
 	}
 	if err := store.Drop(ctx, "db"); err != nil { // waits for transactions
 		t.Error(err)
+	}
+}
+
+// A snapshot that succeeds is committed and one that fails is aborted; both end their session. One that reads nothing has
+// begun nothing.
+func TestSnapshotsEnd(t *testing.T) {
+	set := mongotest.NewSet(t, 1)
+	var heard []string
+	set.Heard = func(c mongotest.Command) {
+		if c.Name == "commitTransaction" || c.Name == "abortTransaction" || c.Name == "endSessions" {
+			heard = append(heard, c.Name)
+		}
+	}
+	store, db := openURL(t, set.URL(), mongo.Options{Dial: set.Dial})
+	insert(t, db, doc{"a", 1})
+	mine := errors.New("mine")
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{{nil, []string{"commitTransaction", "endSessions"}}, {mine, []string{"abortTransaction", "endSessions"}}} {
+		heard = nil
+		err := store.Snapshot(t.Context(), func(*mongo.Snapshot) error { return c.err })
+		if err != c.err || !slices.Equal(heard, c.want) {
+			t.Errorf("a snapshot whose reader returns %v: %v after %q, want %q", c.err, err, heard, c.want)
+		}
+	}
+	if err := store.Drop(t.Context(), "db"); err != nil {
+		t.Fatal(err)
+	}
+	heard = nil
+	if err := store.Snapshot(t.Context(), func(*mongo.Snapshot) error { return nil }); err != nil || heard != nil {
+		t.Errorf("a snapshot of nothing: %v after %q", err, heard)
+	}
+}
+
+// A snapshot has all collections, however many there are.
+func TestASnapshotOfManyCollections(t *testing.T) {
+	t.Parallel()
+	store, db := open(t)
+	const many = 150
+	for i := range many {
+		write(t, db, fmt.Sprintf("many%03d", i), func(c *mgo.Collection) error { return c.Insert(bson.D{{"_id", i}}) })
+	}
+	n := 0
+	for name := range read(t, store).docs {
+		if strings.HasPrefix(name, "db.many") {
+			n++
+		}
+	}
+	if n != many {
+		t.Errorf("the snapshot has documents of %d collections, want %d", n, many)
+	}
+}
+
+// A read that the store refuses does not count as a snapshot that has ended.
+func TestAReadThatASnapshotCannotMake(t *testing.T) {
+	t.Parallel()
+	store, db := open(t)
+	insert(t, db, doc{"a", 1})
+	err := store.Snapshot(t.Context(), func(s *mongo.Snapshot) error {
+		return s.Each(s.Forms[0], bson.D{{"$nonsense", 1}}, func(bson.Raw) error { return nil })
+	})
+	if err == nil || !strings.Contains(err.Error(), "nonsense") || entity.Hint(err) != "" {
+		t.Errorf("got %v; %s", err, entity.Hint(err))
+	}
+}
+
+// A connection that is lost in a snapshot is reported as such.
+func TestAConnectionThatASnapshotLoses(t *testing.T) {
+	set := mongotest.NewSet(t, 1)
+	store, db := openURL(t, set.URL(), mongo.Options{Dial: set.Dial})
+	insert(t, db, doc{"a", 1})
+	err := store.Snapshot(t.Context(), func(s *mongo.Snapshot) error {
+		set.Restart()
+		return s.Each(s.Forms[0], nil, func(bson.Raw) error { return nil })
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot read ") || entity.Hint(err) != "" {
+		t.Errorf("got %v; %s", err, entity.Hint(err))
 	}
 }

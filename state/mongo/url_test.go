@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 func TestURLs(t *testing.T) {
@@ -80,6 +82,26 @@ func TestURLsThatWontDo(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error()+entity.Hint(err), "sec") {
 			t.Errorf("%q: the password is in %q", text, err)
+		}
+	}
+}
+
+// The user is looked up in the database that the URL names: authSource, else the one after the hosts, else admin.
+func TestTheDatabaseOfTheUser(t *testing.T) {
+	for options, want := range map[string]string{"/?": "admin", "/accounts?": "accounts", "/?authSource=accounts&": "accounts",
+		"/accounts?authSource=other&": "other"} {
+		set := mongotest.NewSet(t, 1)
+		set.Users = map[string]string{"juju": "secret"}
+		var asked atomic.Value
+		set.Heard = func(c mongotest.Command) {
+			if c.Name == "saslStart" {
+				asked.Store(c.Database)
+			}
+		}
+		url := strings.Replace(strings.Replace(set.URL(), "/?", options, 1), "mongodb://", "mongodb://juju:secret@", 1)
+		openURL(t, url, mongo.Options{Dial: set.Dial})
+		if got := asked.Load(); got != want {
+			t.Errorf("%s: the user is looked up in %v, want %s", options, got, want)
 		}
 	}
 }

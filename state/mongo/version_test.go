@@ -64,7 +64,14 @@ func TestUnfinishedTransactionsAreNotSettled(t *testing.T) {
 	for _, state := range append([]int{5, 6}, mgotxn.Unfinished...) {
 		id := bson.NewObjectId()
 		mongotest.Write(t, db, mongo.TxnsC, func(c *mgo.Collection) error { return c.Insert(bson.D{{"_id", id}, {"s", state}}) })
-		settled, err := db.Settled(t.Context(), []mongo.Version{{There: true, Queue: id.Hex() + "_0123abcd"}})
+		mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
+			return c.UpdateId("a", bson.D{{"$set", bson.D{{"txn-queue", []string{id.Hex() + "_0123abcd"}}}}})
+		})
+		v, err := db.Read(t.Context(), "c", "a", nil, &bson.M{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settled, err := db.Settled(t.Context(), []mongo.Version{v})
 		if want := state >= 5; err != nil || settled != want {
 			t.Errorf("a transaction in state %d: settled %v, %v", state, settled, err)
 		}

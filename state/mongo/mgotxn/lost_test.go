@@ -102,27 +102,6 @@ func mend(t *testing.T, db *mongo.Database) (found []string) {
 	return found
 }
 
-// A mark left over after its insert or removal has ended would make mgo/txn process it forever.
-func TestAMarkThatStaysIsFound(t *testing.T) {
-	_, db := mongotest.OpenStandalone(t)
-	mongotest.Insert(t, db, mongotest.Doc{"a", 1})
-	var done struct {
-		ID bson.ObjectId `bson:"_id"`
-	}
-	mongotest.Write(t, db, mongo.TxnsC, func(c *mgo.Collection) error { return c.Find(nil).One(&done) })
-	mongotest.Write(t, db, "c", func(c *mgo.Collection) error {
-		return c.UpdateId("a", bson.D{{"$set", bson.D{{"txn-remove", done.ID}}}})
-	})
-	want := "c a: it is being removed by transaction " + done.ID.Hex() + ", which has ended"
-	if found := mend(t, db); len(found) != 1 || found[0] != want {
-		t.Errorf("found %q, want %q", found, want)
-	}
-	mongotest.Insert(t, db, mongotest.Doc{"b", 1})
-	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{{C: "c", Id: "a", Remove: true}}, nil }); err != nil {
-		t.Error(err)
-	}
-}
-
 // Transactions that a crash has left waiting for a lost one block others only until the resumer
 // runs.
 func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
