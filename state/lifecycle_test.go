@@ -267,8 +267,10 @@ func TestRelationIsRemovedByTheLastUnitToLeave(t *testing.T) {
 		t.Error("a relation was added to a dying service")
 	}
 	w.ok(my.DestroySelf(w.ctx))
+	w.ok(my.DestroySelf(w.ctx)) // it is Dying already
 	w.refused(my.EnsureDead(w.ctx), entity.InUse, "in the scope of a relation")
 	w.end("mysql/0", r.ID())
+	w.ok(my.DestroySelf(w.ctx))           // it is gone
 	_, err = w.st.Service(w.ctx, "mysql") // the relation still refers to it
 	w.ok(err)
 	w.ok(wp.DestroySelf(w.ctx))

@@ -131,6 +131,7 @@ func TestRetryProvisioning(t *testing.T) {
 	w.ok(w.machine("0").SetStatus(w.ctx, failed))
 	w.st.Before(func() { w.ok(w.machine("0").RetryProvisioning(w.ctx, nil)) })
 	w.refused(w.machine("0").RetryProvisioning(w.ctx, nil), entity.Invalid, "machine 0 is not in error")
+	named(t, events, "0") // each retry wakes the provisioner
 }
 
 // A user who retries with other constraints replaces all of those that the machine has.

@@ -311,3 +311,28 @@ func TestModelWithALockedMachineEnds(t *testing.T) {
 	w.clean()
 	w.empty()
 }
+
+// An upgrade to a series that a charm does not name needs force.
+func TestUpgradeByForce(t *testing.T) {
+	w := newWorld(t)
+	_, m := w.upgradable()
+	w.refused(m.PrepareUpgrade(w.ctx, "focal", false), entity.Invalid, "not supported by charm")
+	w.ok(m.PrepareUpgrade(w.ctx, "focal", true))
+	if got, want := w.upgradeOf("0"), "preparing the upgrade to ubuntu@20.04: waiting for web/0, web/1"; got != want {
+		t.Errorf("status says %q, want %q", got, want)
+	}
+}
+
+// A destroyed unit may finish its step before the cleanup that would have the upgrade wait for it no longer.
+func TestADyingUnitFinishesItsStep(t *testing.T) {
+	w := newWorld(t)
+	_, m := w.upgradable()
+	w.ok(m.PrepareUpgrade(w.ctx, "noble", false))
+	web := w.started("web/0")
+	w.ok(web.Destroy(w.ctx, entity.Destruction{}))
+	w.finishes("web/0")
+	w.clean()
+	if got, want := w.upgradeOf("0"), "preparing the upgrade to ubuntu@24.04: waiting for web/1"; got != want {
+		t.Errorf("status says %q, want %q", got, want)
+	}
+}

@@ -58,6 +58,9 @@ func TestMinUnits(t *testing.T) {
 	w.checkMinUnits("mysql", 3, 3)
 	w.ok(s.SetMinUnits(w.ctx, 2)) // removes no unit
 	w.checkMinUnits("mysql", 3, 3)
+	if got := mustService(w, "mysql").MinUnits(); got != 2 {
+		t.Errorf("MinUnits is %d after a change", got)
+	}
 	_, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	w.checkMinUnits("mysql", 4, 4)

@@ -88,6 +88,37 @@ func TestReenteringAScopeResetsSettings(t *testing.T) {
 	}
 }
 
+// Units that are in a relation publish the subnets that the model names, and their own again when it names none. What a
+// charm has set stays.
+func TestUnitsPublishTheSubnetsOfTheModel(t *testing.T) {
+	r := newRelated(t)
+	m, err := r.st.Machine(r.ctx, r.own.Machine())
+	r.ok(err)
+	r.ok(m.SetAddresses(r.ctx, []string{"10.0.0.9"}))
+	version := r.version()
+	change := func(values map[string]string, reset []string, want string, told bool) {
+		t.Helper()
+		r.ok(r.st.Settings().SetConfig(r.ctx, values, reset))
+		r.clean()
+		if got := r.sees()["egress-subnets"]; got != want {
+			t.Errorf("after %v, without %v, it publishes %q, want %q", values, reset, got, want)
+		}
+		after := r.version()
+		if (after != version) != told {
+			t.Errorf("after %v, without %v, its peer is told: %v", values, reset, after != version)
+		}
+		version = after
+	}
+	egress := func(subnets string) map[string]string { return map[string]string{"egress-subnets": subnets} }
+	change(egress("10.1.0.0/24"), nil, "10.1.0.0/24", true)
+	change(egress("10.1.0.0/24"), nil, "10.1.0.0/24", false)
+	change(egress("10.2.0.0/24"), nil, "10.2.0.0/24", true)
+	change(nil, []string{"egress-subnets"}, "10.0.0.9/32", true)
+	r.set(egress("10.3.0.0/24"))
+	version = r.version()
+	change(egress("10.1.0.0/24"), nil, "10.3.0.0/24", false)
+}
+
 func TestSettingsAreVisibleOnceTheHookSucceeds(t *testing.T) {
 	r := newRelated(t)
 	before, was := r.version(), r.sees()

@@ -52,7 +52,17 @@ func TestAUnitIsNotDeadWhileItHasStorage(t *testing.T) {
 	w := storageWorld(t)
 	w.ok(w.unit("disk/0").Destroy(w.ctx, entity.Destruction{}))
 	w.refused(w.unit("disk/0").EnsureDead(w.ctx), entity.InUse, "unit has storage attachments")
-	w.givesUp("disk/0", "data/0")
+	has := func() int {
+		info, err := w.unit("disk/0").Info(w.ctx)
+		w.ok(err)
+		return len(info.Storage)
+	}
+	before := has()
+	w.ok(w.unit("disk/0").DetachStorage(w.ctx, "data/0"))
+	if before != 1 || has() != 0 {
+		t.Errorf("its agent is told of %d storages before it detached one, and of %d after", before, has())
+	}
+	w.ok(w.storage("data/0").RemoveAttachment(w.ctx, "disk/0"))
 	w.ok(w.unit("disk/0").EnsureDead(w.ctx))
 	w.ok(w.unit("disk/0").Remove(w.ctx))
 	w.cleans()
