@@ -1,9 +1,13 @@
 package apiserver
 
 import (
+	"io"
 	"net"
 	"slices"
 	"testing"
+	"time"
+
+	"juju/doc/verify"
 )
 
 // count returns the number of unauthenticated connections.
@@ -70,6 +74,23 @@ func TestConnLimiter(t *testing.T) {
 	alone.enters("first", "192.0.2.1:1", true).busy()()
 	alone.enters("second", "198.51.100.1:1", true)
 	alone.putOut("first")
+}
+
+// A connection that has not sent a request yet is closed when it is evicted.
+func TestEvictedConnectionsAreClosed(t *testing.T) {
+	c := &crowd{T: t, limiter: newConnLimiter(1, 1)}
+	first, other := net.Pipe()
+	if err := other.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	g := &limitedConn{Conn: first, limiter: c.limiter, source: sourceOf("192.0.2.1:1")}
+	if !c.limiter.enter(g) {
+		t.Fatal("the first is refused")
+	}
+	c.enters("second", "198.51.100.1:1", true)
+	if _, err := other.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the evicted connection: %v", err)
+	}
 }
 
 // A connection is refused when all others have logins in progress. A closed one frees its place

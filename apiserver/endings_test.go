@@ -152,6 +152,24 @@ func TestPasswordChangeDuringLogin(t *testing.T) {
 	}
 }
 
+// An agent's connections end with its password, also those that are left when one of them has closed.
+func TestPasswordChangeEndsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	u0 := entity.UnitTag("mysql/0")
+	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &limitedConn{}})
+	w.ok(err)
+	over := make(chan error, 1)
+	closed := w.server.ending.join(w.server, st, id, func(error) {})
+	leave := w.server.ending.join(w.server, st, id, func(why error) { over <- why })
+	defer leave()
+	closed()
+	w.newPassword(w.st, u0)
+	if why := facadestest.Receive(t, over); why != errRevoked {
+		t.Errorf("it ends with %v", why)
+	}
+}
+
 // All streams end with the model.
 func TestStreamsEndWithTheModel(t *testing.T) {
 	t.Parallel()

@@ -119,8 +119,8 @@ func TestQueueEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q.take(t.Context(), time.Second, turn{}); !errors.Is(err, entity.Unavailable) {
-			t.Errorf("too long: %v", err)
+		if _, err := q.take(t.Context(), time.Second, turn{}); !errors.Is(err, entity.Unavailable) || len(q.waiting) != 0 {
+			t.Errorf("too long: %v, %d wait", err, len(q.waiting))
 		}
 		why := errors.New("left")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -137,8 +137,8 @@ func TestQueueEnds(t *testing.T) {
 		}
 		waits(ctx)
 		cancel(why)
-		if err := <-outcomes; err != why {
-			t.Errorf("given up: %v", err)
+		if err := <-outcomes; err != why || len(q.waiting) != 0 {
+			t.Errorf("given up: %v, %d wait", err, len(q.waiting))
 		}
 		waits(t.Context())
 		waits(t.Context())

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"cmp"
+
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/doc/verify"
 	"juju/state/entity"
@@ -37,7 +40,8 @@ func (w *world) postSized(ctx context.Context, user string, body io.Reader, size
 	if err != nil {
 		w.Fatal(err)
 	}
-	request.SetBasicAuth(params.TagOf(entity.UserTag(user)).String(), statetest.Password)
+	tag := entity.UserTag(user)
+	request.SetBasicAuth(params.TagOf(tag).String(), cmp.Or(w.passwords[tag], statetest.Password))
 	if size >= 0 {
 		request.ContentLength = size
 		request.Header.Set("Expect", "100-continue")
@@ -209,6 +213,42 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 		return w.server.uploads.begun.count == 0
 	})
 	done()
+	w.noUploads(t)
+}
+
+// An upload is refused if its user has lost the right to it meanwhile.
+func TestUploadOfOneWhoMayNoLonger(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
+	type reply struct {
+		*http.Response
+		params.CharmsResponse
+		err error
+	}
+	replies := make(chan reply)
+	body, client := io.Pipe()
+	go func() {
+		response, answer, err := w.post(t.Context(), "bob", body)
+		replies <- reply{response, answer, err}
+	}()
+	archive := archiveBytes(t)
+	if _, err := client.Write(archive[:len(archive)/2]); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the upload does not come", func() bool {
+		w.server.uploads.mu.Lock()
+		defer w.server.uploads.mu.Unlock()
+		return w.server.uploads.bytes[entity.UserTag("bob")] > 0
+	})
+	w.ok(w.controller.RevokeModel(t.Context(), w.st.UUID(), "bob", "write"))
+	if _, err := client.Write(archive[len(archive)/2:]); err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	if r := facadestest.Receive(t, replies); r.err != nil || r.StatusCode != http.StatusForbidden || r.CharmsResponse.Error != "permission denied" {
+		t.Errorf("%v, %+v", r.err, r.CharmsResponse)
+	}
 	w.noUploads(t)
 }
 
