@@ -32,7 +32,7 @@ func (r *request) create() error {
 			if !raw.Truthy(v) {
 				err = mongoerr.New(mongoerr.InvalidOptions, "autoIndexId: false is not supported")
 			}
-		case "flags", "temp":
+		case "flags", "temp": // of old drivers, without effect
 		default:
 			return false, nil
 		}
@@ -43,7 +43,7 @@ func (r *request) create() error {
 	if opts.Capped && opts.Size <= 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
 	}
-	if !opts.Capped {
+	if !opts.Capped { // size and max mean nothing then, and are not listed as options
 		opts = storage.CollectionOptions{}
 	}
 	_, err = r.s.store.Create(r.db, name, opts)
@@ -60,6 +60,7 @@ func (r *request) drop() error {
 	}
 	coll := r.s.store.Collection(r.db, name)
 	if coll != nil {
+		// Another request may have dropped it since: to its client this one found nothing.
 		dropped, err := r.s.store.Drop(r.ctx, r.db, name)
 		if err != nil {
 			return err
@@ -106,6 +107,8 @@ func (r *request) createIndexes() error {
 		}
 		specs = append(specs, ix)
 	}
+	// The collection is created if necessary. If another request drops it in between, unlessDropped starts again, so the
+	// function sets all results anew.
 	var created bool
 	var before, made int
 	err = r.unlessDropped(name, func() error {
@@ -163,6 +166,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 		case "background", "dropDups", "v", "ns":
 			// Indexes are always built in the foreground, and have one version.
 		default:
+			// A false or empty option is the default, which drivers send too. Others would change what the index means.
 			if raw.Truthy(e.Value) && !(e.Value.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(e.Value.Data)) {
 				err = mongoerr.New(mongoerr.CannotCreateIndex, "index option '%s' is not supported", key)
 			}
@@ -250,7 +254,7 @@ func (r *request) dropIndex(coll *storage.Collection, which bsoncore.Value) erro
 	default:
 		return mongoerr.New(mongoerr.TypeMismatch, "index must be a string or an object")
 	}
-	n, err := coll.DropIndexes(r.ctx, drop)
+	n, err := coll.DropIndexes(r.ctx, drop) // never _id's
 	if err == nil && n == 0 && !all {
 		return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", which)
 	}

@@ -31,7 +31,7 @@ func (r *request) counting() (n counting, err error) {
 		case "query":
 			n.query, err = wantDocument(key, v)
 		case "limit":
-			if n.limit, err = wantInt(key, v); n.limit < 0 {
+			if n.limit, err = wantInt(key, v); n.limit < 0 { // the sign asks for a single batch, which a count is
 				n.limit = -n.limit
 			}
 		case "skip":
@@ -40,7 +40,7 @@ func (r *request) counting() (n counting, err error) {
 			}
 		case "hint":
 			n.ch.hint = v
-		case "fields":
+		case "fields": // of old drivers, without effect
 		default:
 			return false, nil
 		}
@@ -70,7 +70,7 @@ func (r *request) counted(c counting) (n int64, err error) {
 	if coll == nil {
 		return 0, nil
 	}
-	if raw.IsEmpty(c.query) {
+	if raw.IsEmpty(c.query) { // the collection knows its number of documents
 		n, err = coll.Count()
 	} else {
 		err = r.each(c.collection, c.ch, func([]byte) error { n++; return nil })
@@ -146,6 +146,7 @@ func (r *request) distinct() error {
 	if err := r.each(name, ch, func(doc []byte) error {
 		values = query.Distinct(values[:0], doc, path)
 		for _, v := range values {
+			// Values are the same if they compare equal, as 1 and 1.0 do. The first one found is returned.
 			key := string(keys.Append(nil, v))
 			if seen[key] {
 				continue

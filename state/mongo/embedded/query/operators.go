@@ -10,6 +10,8 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
+// field adds the condition {path: v} to n. If top is set, n must hold for the whole query to match, so an index can answer
+// the condition: it becomes a predicate.
 func (f *Filter) field(n *all, path string, v bsoncore.Value, top bool) error {
 	if v.Type == bson.TypeRegex {
 		return f.regex(n, path, v, bsoncore.Value{}, top)
@@ -60,6 +62,8 @@ func (n *leaf) setPath(path string) {
 	n.path = n.step[:]
 }
 
+// operators adds the conditions of a document such as {$gt: 1, $lt: 3}. For an array, different elements may satisfy them:
+// only $elemMatch asks for one element that satisfies all.
 func (f *Filter) operators(n *all, path string, ops []byte, top bool) error {
 	it := raw.Elements(ops)
 	for {
@@ -86,6 +90,8 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 	case "$in":
 		return f.in(n, path, v, top)
 	case "$ne", "$nin":
+		// A negation also matches documents without the field, and an array only if none of its elements is the value. An
+		// index can't answer it.
 		var part all
 		if op == "$nin" {
 			if err := f.in(&part, path, v, false); err != nil {
@@ -104,14 +110,14 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 	case "$exists":
 		want := raw.Truthy(v)
 		var part all
-		f.add(&part, path, exists{}, true)
+		f.add(&part, path, exists{}, true) // whole: an empty array exists too
 		if want {
 			*n = append(*n, part)
 		} else {
 			*n = append(*n, noneOf{part})
 		}
 		return nil
-	case "$regex":
+	case "$regex": // its $options are a field beside it, before or after
 		options, _ := raw.Get(ops, "$options")
 		return f.regex(n, path, v, options, top)
 	case "$options":
@@ -150,7 +156,7 @@ func (f *Filter) in(n *all, path string, v bsoncore.Value, top bool) error {
 		return err
 	}
 	f.add(n, path, t, false)
-	if top && len(t.patterns) == 0 {
+	if top && len(t.patterns) == 0 { // an index can't look up a regular expression in the list
 		f.predicates = append(f.predicates, Predicate{Path: path, Op: In, Values: values})
 	}
 	return nil
@@ -180,7 +186,7 @@ func (f *Filter) regex(n *all, path string, v, options bsoncore.Value, top bool)
 		return err
 	}
 	f.add(n, path, t, false)
-	if top && t.prefix != "" {
+	if top && t.prefix != "" { // a pattern that begins with ^ and literal text
 		f.predicates = append(f.predicates, Predicate{Path: path, Op: Prefix, Value: stringValue(t.prefix)})
 	}
 	return nil
@@ -222,7 +228,7 @@ func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
 		} else if e.Value.Type == bson.TypeEmbeddedDocument && isOperators(e.Value.Data) {
 			err = mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
 		} else {
-			err = f.field(n, path, e.Value, top)
+			err = f.field(n, path, e.Value, top) // another element may have each value, so each is a condition of its own
 		}
 		if err != nil {
 			return err

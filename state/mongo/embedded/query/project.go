@@ -62,7 +62,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 			continue
 		}
 		show := raw.Truthy(e.Value)
-		if path == "_id" {
+		if path == "_id" { // the only field that may be excluded beside included ones
 			p.hideID, onlyID = !show, show
 			continue
 		}
@@ -85,6 +85,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 	if included && excluded {
 		return nil, mongoerr.New(mongoerr.BadValue, "Projection cannot have a mix of inclusion and exclusion.")
 	}
+	// {_id: 1} alone includes nothing else, but beside a $slice it is as if it were not there: a $slice shows all fields.
 	p.including = included || onlyID && !excluded && !p.treats()
 	return p, nil
 }
@@ -157,6 +158,7 @@ func (p *Projection) put(path string, leaf part) error {
 		}
 		at = next
 	}
+	// A path may not end where another one goes on: what of the field would be shown is ambiguous.
 	leaf.name = at.name
 	*at = leaf
 	return nil
@@ -233,7 +235,7 @@ func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position
 			case e.Value.Type == bson.TypeEmbeddedDocument || e.Value.Type == bson.TypeArray:
 				dst = p.inner(dst, arrayKey(n), at, e.Value, position)
 			case p.including:
-				continue
+				continue // it has no fields, so it has none of those included
 			default:
 				dst = raw.AppendElem(dst, arrayKey(n), e.Value)
 			}
@@ -251,7 +253,7 @@ func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position
 // treated appends a part of an array: a slice, or the matched element.
 func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 	if e.Value.Type != bson.TypeArray {
-		if p.elem != nil {
+		if p.elem != nil { // $elemMatch shows only arrays; $slice and the positional operator leave other values as they are
 			return dst
 		}
 		return raw.AppendElem(dst, e.Key, e.Value)

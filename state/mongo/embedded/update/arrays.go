@@ -72,7 +72,7 @@ func appendIndexed(dst []byte, i int, v bsoncore.Value) []byte {
 	return append(dst, v.Data...)
 }
 
-// each returns the values of an $each, or nil if there is no $each.
+// each returns the values of an $each, and whether there is one: without it, a document is itself the value to add.
 func each(v bsoncore.Value) ([]bsoncore.Value, bool) {
 	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, false
@@ -171,6 +171,7 @@ func checkPush(o *op) error {
 	return nil
 }
 
+// push inserts, then sorts, then slices, in whatever order the modifiers are written.
 func push(root *container, path []string, o *op, _ *Context) error {
 	e, err := arrayAt(root, path)
 	if err != nil {
@@ -186,7 +187,7 @@ func push(root *container, path []string, o *op, _ *Context) error {
 	at := len(list)
 	if v, ok := raw.Get(o.v.Data, "$position"); ok {
 		n, _ := raw.Int(v)
-		if n < 0 {
+		if n < 0 { // from the end
 			n = max(0, int64(len(list))+n)
 		}
 		at = int(min(n, int64(len(list))))
@@ -215,7 +216,7 @@ func sortValues(list []bsoncore.Value, by bsoncore.Value) {
 			return // checkPush has ruled this out
 		}
 		key := func(v bsoncore.Value) []byte {
-			if v.Type != bson.TypeEmbeddedDocument {
+			if v.Type != bson.TypeEmbeddedDocument { // it sorts as a document without the fields
 				return order.AppendKey(nil, emptyArray.Data)
 			}
 			return order.AppendKey(nil, v.Data)
@@ -232,6 +233,7 @@ func checkPull(o *op) error {
 	return err
 }
 
+// pull removes the elements that match a condition: a value, operators, or a query on the fields of elements.
 func pull(root *container, path []string, o *op, _ *Context) error {
 	cond, err := query.CompileElement(o.v)
 	if err != nil {
@@ -247,6 +249,7 @@ func checkPullAll(o *op) error {
 	return nil
 }
 
+// pullAll removes the elements that equal one of the values.
 func pullAll(root *container, path []string, o *op, _ *Context) error {
 	return keep(root, path, func(v bsoncore.Value) bool {
 		_, found := search(o.v.Data, v)
@@ -261,7 +264,7 @@ func keep(root *container, path []string, test func(bsoncore.Value) bool) error 
 		return err
 	}
 	array := e.value().Data
-	dropped := false
+	dropped := false // if not, the array keeps its bytes, and the update may turn out to change nothing
 	n := 0
 	out := make([]byte, 4, len(array))
 	it := raw.Elements(array)

@@ -32,6 +32,7 @@ var modifiers = map[string]modifier{
 	"$pop":         {do: pop, check: checkPop},
 }
 
+// set is also $setOnInsert, whose operation is skipped unless the document is inserted.
 func set(root *container, path []string, o *op, _ *Context) error {
 	e, _, err := root.reach(path)
 	if err == nil {
@@ -70,6 +71,7 @@ func checkRename(o *op) error {
 	return mongoerr.New(mongoerr.BadValue, "The source and target field for $rename must differ and not contain one another")
 }
 
+// rename replaces the target if there is one, and does nothing if there is no source.
 func rename(root *container, path []string, o *op, _ *Context) error {
 	in, e := root.lookup(path)
 	if e == nil {
@@ -91,6 +93,7 @@ func rename(root *container, path []string, o *op, _ *Context) error {
 	return err
 }
 
+// minimum compares values of different types in BSON's order of types, and sets a missing field.
 func minimum(root *container, path []string, o *op, _ *Context) error {
 	e, made, err := root.reach(path)
 	if err == nil && (made || keys.Compare(o.v, e.value()) < 0) {
@@ -128,7 +131,7 @@ func arithmetic(root *container, path []string, o *op, name string, compute func
 	if err != nil {
 		return err
 	}
-	if made {
+	if made { // a missing field counts as 0: $mul makes it a 0 of its operand's type, and $inc its operand
 		e.set(bsoncore.Value{Type: bson.TypeInt32, Data: make([]byte, 4)})
 		if name == "$inc" {
 			e.set(o.v)
