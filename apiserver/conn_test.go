@@ -21,6 +21,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/doc/verify"
 	"juju/state/entity"
@@ -393,5 +394,25 @@ func TestMalformedParameters(t *testing.T) {
 	if want := "cannot read the request: num-units can't be a string"; reply.Error != want ||
 		reply.ErrorCode != string(entity.Invalid) {
 		t.Errorf("got %q (%s), want %q", reply.Error, reply.ErrorCode, want)
+	}
+}
+
+// A server that can accept no more connections ends those that it has, and says why.
+func TestServeEndsWithItsListener(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server, err := New(t.Context(), w.server.config)
+	w.ok(err)
+	l := verify.Listen(t, "127.0.0.1:0")
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(t.Context(), l) }()
+	conn, err := server.Dial(t.Context()) // so it has begun
+	w.ok(err)
+	w.ok(l.Close())
+	if err := facadestest.Receive(t, ended); err == nil || !strings.HasPrefix(err.Error(), "cannot serve the API: ") {
+		t.Errorf("it ends with %v", err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection is left")
 	}
 }

@@ -9,12 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -276,8 +274,17 @@ func TestUploadErrorsNameNoPath(t *testing.T) {
 	if got := upload(bytes.NewReader(archiveBytes(t))); got != params.Internal {
 		t.Errorf("got %q", got)
 	}
-	full := diskError(&fs.PathError{Op: "write", Path: "/var/lib/juju-upload-1.zip", Err: syscall.ENOSPC})
-	if !errors.Is(full, entity.Unavailable) || full.Error() != "cannot accept the upload: the controller's disk is full" {
-		t.Errorf("a full disk: %v", full)
+}
+
+// An upload that finds the disk full says so.
+func TestUploadToAFullDisk(t *testing.T) {
+	w := newWorld(t)
+	file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	w.ok(err)
+	full := &upload{uploads: w.server.uploads, user: entity.UserTag(statetest.Admin), file: file}
+	if _, err := full.Write([]byte("x")); !errors.Is(err, entity.Unavailable) ||
+		err.Error() != "cannot accept the upload: the controller's disk is full" || full.failed != err {
+		t.Errorf("a full disk: %v, %v", err, full.failed)
 	}
+	w.ok(file.Close())
 }
