@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -120,4 +122,36 @@ func flipTable(t *testing.T, fs vfs.FS) string {
 	}
 	t.Fatal("no table found")
 	return ""
+}
+
+// A store whose files are damaged is not opened, and what can be done is said with its directory.
+func TestADamagedStoreIsNotOpened(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	store, err := mongo.OpenEmbedded(dir, mongo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mongo.OpenEmbedded(dir, mongo.Options{}); err == nil || entity.Hint(err) != "" {
+		t.Errorf("one that is in use: %v; %s", err, entity.Hint(err))
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("%q, %v", manifests, err)
+	}
+	for _, manifest := range manifests {
+		if err := os.WriteFile(manifest, []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err = mongo.OpenEmbedded(dir, mongo.Options{})
+	if err == nil {
+		store.Close()
+		t.Fatal("it was opened")
+	}
+	if entity.KindOf(err) != entity.Damaged || !strings.Contains(entity.Hint(err), "--dbpath "+dir) {
+		t.Errorf("%v; %s", err, entity.Hint(err))
+	}
 }

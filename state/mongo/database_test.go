@@ -13,6 +13,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
+	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"
 )
 
@@ -68,6 +69,21 @@ func dumped(t *testing.T, open opener) {
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Changes are followed in the log that mgo/txn keeps or in the server's own, and with traces each names the span of its
+// transaction.
+func TestTails(t *testing.T) {
+	for _, standalone := range []bool{true, false} {
+		for _, traces := range []bool{true, false} {
+			_, db := openWith(t, mongo.Options{Traces: traces, Embedded: embedded.Options{Standalone: standalone}})
+			source := db.Tail()
+			if (source.Log == mongo.LogC) != standalone || (source.Span != nil) != (traces && !standalone) {
+				t.Errorf("standalone %v, traces %v: the log is %q, there are spans: %v", standalone, traces, source.Log, source.Span != nil)
+			}
+			source.DB.Session.Close()
+		}
 	}
 }
 

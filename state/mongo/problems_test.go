@@ -3,6 +3,7 @@ package mongo_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,10 +120,22 @@ func TestUnfinishedTransactionsAreProblems(t *testing.T) {
 			return c.Insert(bson.M{"_id": id, "s": 1, "o": []bson.M{inc("a"), inc("b"), inc("a")}})
 		})
 	}
-	want := []string{fmt.Sprintf("txns %s: it is preparing since %s and holds up c a, c b: complete or abort it",
-		old.Hex(), began.UTC().Format(time.RFC3339))}
+	// Another will be aborted, because what it asserts does not hold.
+	refused := bson.NewObjectIdWithTime(began.Add(-time.Minute))
+	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": refused, "s": 2, "o": []bson.M{{"c": "c", "d": "b", "a": bson.M{"n": 99}}}})
+	})
+	what := func(id bson.ObjectId, rest string) string {
+		return fmt.Sprintf("txns %s: it is %s: complete or abort it", id.Hex(),
+			strings.Replace(rest, "since", "since "+id.Time().UTC().Format(time.RFC3339), 1))
+	}
+	want := []string{what(old, "preparing since and holds up c a, c b"), what(refused, "prepared since and holds up c b")}
+	slices.Sort(want)
 	if diff := cmp.Diff(want, repaired(t, db)); diff != "" {
 		t.Error(diff)
+	}
+	if found := repaired(t, db); len(found) > 0 {
+		t.Errorf("after the repair: %q", found)
 	}
 	if a, b := get(t, db, "a").N, get(t, db, "b").N; a != 3 || b != 2 {
 		t.Errorf("after the repair n is %d and %d, want 3 and 2", a, b)

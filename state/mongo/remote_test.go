@@ -125,6 +125,25 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
+// A client certificate alone also means TLS, and is shown to the server.
+func TestClientCertificates(t *testing.T) {
+	_, pair := certificates(t, "127.0.0.1")
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "client.pem")
+	if err := os.WriteFile(file, append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ca, server := certificates(t, "127.0.0.1")
+	set := mongotest.NewSet(t, 1)
+	set.TLS = &tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAnyClientCert}
+	_, db := openURL(t, set.URL("tlsCertificateKeyFile="+file, "tlsCAFile="+ca), mongo.Options{Dial: set.Dial})
+	insert(t, db, doc{"a", 1})
+}
+
 // certificates creates a server certificate, and a file with its signer's certificate.
 func certificates(t *testing.T, host string) (caFile string, server tls.Certificate) {
 	t.Helper()
