@@ -53,8 +53,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
 		x := w.st.CrossModel()
 		w.ok(x.AddOffer(w.ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}}))
-		w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
-			Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+		w.ok(x.Consume(w.ctx, consumedDB))
 		w.relate("wordpress", "db")
 		w.ok(x.Mirror(w.ctx, 3, entity.Members{Units: aMember}))
 		w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 1))

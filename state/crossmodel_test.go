@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
 
+// consumedDB is what a model gets to know of a service of another model that it uses.
+var consumedDB = entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
+	Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}
+
 // What is left to do for a remote service that was destroyed by force is not done to the next one of its name.
 func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 	w := newWorld(t)
-	w.deploy("wordpress", statetest.Wordpress, 1)
 	x := w.st.CrossModel()
-	consumed := entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
-		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}
-	w.ok(x.Consume(w.ctx, consumed))
-	u := w.started("wordpress/0")
-	r := w.relate("wordpress", "db")
+	u, r := w.consumes()
 	w.ok(u.EnterScope(w.ctx, r.ID()))
 	w.ok(x.Mirror(w.ctx, r.ID(), entity.Members{Units: aMember}))
 	for _, how := range []entity.Destruction{plain, forced} {
@@ -25,10 +25,10 @@ func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 		w.ok(err)
 		w.ok(remote.Destroy(w.ctx, how))
 	}
-	w.refused(x.Consume(w.ctx, consumed), entity.AlreadyExists, "remote service already exists")
+	w.refused(x.Consume(w.ctx, consumedDB), entity.AlreadyExists, "remote service already exists")
 	w.ok(x.Mirror(w.ctx, r.ID(), entity.Members{}))
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
-	w.ok(x.Consume(w.ctx, consumed))
+	w.ok(x.Consume(w.ctx, consumedDB))
 	dump, err := w.st.Dump(w.ctx)
 	w.ok(err)
 	for _, c := range dump["cleanups"] {
@@ -37,6 +37,57 @@ func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 		}
 	}
 	w.checkCounts()
+}
+
+// consumes relates wordpress/0, which has started, with a service of another model.
+func (w *world) consumes() (*state.Unit, *state.Relation) {
+	w.Helper()
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.ok(w.st.CrossModel().Consume(w.ctx, consumedDB))
+	return w.started("wordpress/0"), w.relate("wordpress", "db")
+}
+
+// A unit of another model that has set nothing is in the relation, and its peers can read its settings.
+func TestARemoteUnitWithoutSettings(t *testing.T) {
+	w := newWorld(t)
+	u, r := w.consumes()
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	w.ok(w.st.CrossModel().Mirror(w.ctx, r.ID(), entity.Members{Units: map[int]map[string]string{3: {}}}))
+	settings, err := u.RelationSettings(w.ctx, r.ID(), "db/3")
+	if err != nil || len(settings) != 0 {
+		t.Errorf("its settings are %v, %v", settings, err)
+	}
+}
+
+// A relation is suspended with its counterpart, and says why. If it is ending meanwhile, there is nothing to do.
+func TestARelationIsSuspendedWithItsCounterpart(t *testing.T) {
+	w := newWorld(t)
+	x := w.st.CrossModel()
+	u, r := w.consumes()
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	status := func() string {
+		t.Helper()
+		for _, s := range w.status().Relations {
+			if s.ID == r.ID() {
+				return strings.TrimSpace(string(s.Status.Status) + " " + s.Status.Message)
+			}
+		}
+		return "none"
+	}
+	for _, message := range []string{"noon", "still noon"} {
+		w.ok(x.Suspend(w.ctx, entity.Connection{Suspended: true, Message: message}, r.ID()))
+		if got, want := status(), "suspended "+message; got != want {
+			t.Errorf("the relation is %q, want %q", got, want)
+		}
+	}
+	w.ok(x.Suspend(w.ctx, entity.Connection{}, r.ID()))
+	if got := status(); strings.Contains(got, "noon") {
+		t.Errorf("the relation is %q after it was resumed", got)
+	}
+	w.ok(r.Destroy(w.ctx, plain))
+	w.ok(x.Suspend(w.ctx, entity.Connection{Suspended: true}, r.ID()))
+	w.ok(u.LeaveScope(w.ctx, r.ID()))
+	w.ok(x.Suspend(w.ctx, entity.Connection{Suspended: true}, r.ID()))
 }
 
 // An offer of which no endpoint is known, because the charm of its service is damaged, can't be used.
@@ -58,8 +109,7 @@ func TestViaIsForOtherModels(t *testing.T) {
 	w.refused(via("192.0.2.0/24"), entity.Invalid,
 		`cannot add relation "wordpress:db mysql:server": the --via option can only be used when relating to offers in a different model`)
 	x := w.st.CrossModel()
-	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
-		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+	w.ok(x.Consume(w.ctx, consumedDB))
 	for cidr, says := range map[string]string{"192.0.2.1": `invalid CIDR "192.0.2.1"`, "0.0.0.0/0": `CIDR "0.0.0.0/0" not allowed`} {
 		_, err := w.st.CrossModel().AddRelationVia(w.ctx, []string{cidr}, "wordpress", "db")
 		w.refused(err, entity.Invalid, says)

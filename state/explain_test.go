@@ -261,6 +261,18 @@ func TestStartedAgents(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", test.of, got, test.want)
 		}
 	}
+	// What is Dead no longer needs its agent.
+	dead, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	dead = w.provisioned(dead.ID())
+	w.ok(dead.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
+	w.ok(dead.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(dead.EnsureDead(w.ctx))
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.unit("mysql/1").EnsureDead(w.ctx))
+	if got, want := list(entity.Tag{}), "[unit-wordpress-0 machine-0]"; got != want {
+		t.Errorf("of all, some Dead: got %s, want %s", got, want)
+	}
 }
 
 // The agents of subordinates run on the machines of their principals.

@@ -428,3 +428,14 @@ func TestAddAndRemoveManyUnits(t *testing.T) {
 	w.gone("service", "mysql", err)
 	w.empty()
 }
+
+// A service names its own units, as people count.
+func TestUnitNames(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 11)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	names, err := s.UnitNames(w.ctx)
+	if err != nil || len(names) != 11 || names[0] != "mysql/0" || names[9] != "mysql/9" || names[10] != "mysql/10" {
+		t.Errorf("the units are %q, %v", names, err)
+	}
+}

@@ -67,8 +67,7 @@ func TestWatchOfTheEndSeesOffersAndRemotes(t *testing.T) {
 	x := w.st.CrossModel()
 	w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(x.AddOffer(w.ctx, entity.NewOffer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}}))
-	w.ok(x.Consume(w.ctx, entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
-		Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}))
+	w.ok(x.Consume(w.ctx, consumedDB))
 	machines, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
 	next(t, machines)
