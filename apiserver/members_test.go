@@ -46,8 +46,8 @@ func TestReservedConnections(t *testing.T) {
 		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for unit agents; try again") {
 			t.Errorf("%d files: %v", files, err)
 		}
-		if units > l.Members-3*l.Reserved {
-			t.Errorf("%d files: units have %d of %d connections", files, units, l.Members)
+		if want := l.Members - (int(kinds)-1)*l.Reserved; units != want {
+			t.Errorf("%d files: units have %d of %d connections, want %d", files, units, l.Members, want)
 		}
 		for _, id := range []facades.Identity{
 			{Tag: entity.MachineTag("0")}, {Tag: entity.UserTag("bob"), ControllerAccess: controller.AccessLogin},

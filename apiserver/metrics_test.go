@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -127,5 +129,33 @@ func TestMeterOfTheAPI(t *testing.T) {
 	w.uniter(entity.UnitTag("mysql/0"))
 	if load := w.server.Load(); load.Connections["unit agents"] != 1 || load.Connections["superusers"]+load.Connections["users"] != 1 {
 		t.Errorf("the load is %+v", load)
+	}
+}
+
+// The load counts the users whose passwords have not been checked yet.
+func TestLoadOfLogins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var done []func()
+	for w.server.hashing.isFree() {
+		release, err := w.server.hashing.take(t.Context(), verify.Patience, turn{})
+		w.ok(err)
+		done = append(done, release)
+	}
+	in := make(chan error, 1)
+	go func() {
+		c, err := client.Dial(t.Context(), w.adminInfo(w.st.UUID()))
+		if err == nil {
+			c.Close()
+		}
+		in <- err
+	}()
+	eventually(t, "the login does not wait", func() bool { return w.server.Load().Logins == 1 })
+	for _, release := range done {
+		release()
+	}
+	w.ok(facadestest.Receive(t, in))
+	if n := w.server.Load().Logins; n != 0 {
+		t.Errorf("%d logins are left", n)
 	}
 }

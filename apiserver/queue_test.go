@@ -21,6 +21,13 @@ func (q *queue) one() {
 	q.free = -1 // releasing it gives no one a turn
 }
 
+// isFree reports whether a turn is free.
+func (q *queue) isFree() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.free > 0
+}
+
 func (q *queue) length() (waiting, given int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,6 +84,41 @@ func TestQueueOrder(t *testing.T) {
 		synctest.Wait() // until the last has released its turn
 		if len(q.waiting) > 0 || len(q.ofUser) > 0 || len(q.ofSource) > 0 {
 			t.Errorf("an empty queue remembers %v, %v, %v", q.waiting, q.ofUser, q.ofSource)
+		}
+	})
+}
+
+// An address that has had fewer turns comes first, whatever names it logs in with.
+func TestQueueIsFairToAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(0, 100)
+		q.free = -1
+		served := make(chan string)
+		comes := func(name, source string) {
+			go func() {
+				if release, err := q.take(t.Context(), time.Hour, turn{source: source, user: name}); err == nil {
+					served <- name
+					release()
+				}
+			}()
+			synctest.Wait()
+		}
+		var got []string
+		next := func() {
+			q.one()
+			got = append(got, <-served)
+			synctest.Wait() // until it has released its turn
+		}
+		comes("first", "10.0.0.1")
+		comes("second", "10.0.0.1")
+		next()
+		comes("neighbour", "10.0.0.2")
+		comes("third", "10.0.0.1")
+		for range 3 {
+			next()
+		}
+		if want := []string{"second", "neighbour", "third", "first"}; !slices.Equal(got, want) {
+			t.Errorf("served %q, want %q", got, want)
 		}
 	})
 }
