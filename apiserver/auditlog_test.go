@@ -149,6 +149,15 @@ func TestAuditEntries(t *testing.T) {
 		`eve [] Admin.Register {"password":"(withheld)","secret-key":"(withheld)","user":"user-eve"}: `)
 }
 
+// Changes that agents make are not in the log: they make them all the time, on behalf of users.
+func TestChangesOfAgentsAreNotAudited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	unit := entity.UnitTag("mysql/0")
+	w.ok(w.uniter(unit).CommitHook(t.Context(), unit, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
+	w.expectAudited()
+}
+
 // Superusers read the log.
 func TestAuditLogIsRead(t *testing.T) {
 	t.Parallel()

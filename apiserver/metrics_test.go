@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -123,6 +124,9 @@ func TestMeterOfTheAPI(t *testing.T) {
 	wrong := w.adminInfo(w.st.UUID())
 	wrong.Password = "guess"
 	refused("a wrong password", wrong, refusedDenied)
+	b := w.browser()
+	b.reads(403, b.send(http.MethodPost, "login", url.Values{"code": {"guess"}}))
+	m.expect(t, "a browser's guess", "refused: "+refusedDenied)
 	refused("a model that is not there", w.adminInfo("00000000-0000-4000-8000-000000000000"), refusedAbsent)
 	w.dial(w.adminInfo(w.st.UUID()))
 	refused("a second connection", w.adminInfo(w.st.UUID()), refusedFull)
