@@ -21,6 +21,28 @@ func (q *queue) one() {
 	q.free = -1 // releasing it gives no one a turn
 }
 
+// comes lets a caller wait for a turn, in a synctest bubble; its name is sent to served when it has one.
+func (q *queue) comes(t *testing.T, served chan<- string, name string, as turn) {
+	go func() {
+		release, err := q.take(t.Context(), time.Hour, as)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		served <- name
+		release()
+	}()
+	synctest.Wait()
+}
+
+// serves gives a turn to a caller that waits, and returns its name.
+func (q *queue) serves(served <-chan string) string {
+	q.one()
+	name := <-served
+	synctest.Wait() // until it has released its turn, which must not end the next one's
+	return name
+}
+
 // isFree reports whether a turn is free.
 func (q *queue) isFree() bool {
 	q.mu.Lock()
@@ -41,23 +63,9 @@ func TestQueueOrder(t *testing.T) {
 		q.free = -1
 		served := make(chan string)
 		comes := func(name, source, user string, failed int) {
-			go func() {
-				release, err := q.take(t.Context(), time.Hour, turn{source: source, user: user, failed: failed})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				served <- name
-				release()
-			}()
-			synctest.Wait()
+			q.comes(t, served, name, turn{source: source, user: user, failed: failed})
 		}
-		next := func() string {
-			q.one()
-			name := <-served
-			synctest.Wait() // until it has released its turn, which must not end the next one's
-			return name
-		}
+		next := func() string { return q.serves(served) }
 		for i := range 20 {
 			comes(fmt.Sprint("guesser ", i), "10.0.0.1", "bob", 0)
 			comes(fmt.Sprint("again ", i), "10.0.0.1", "bob", 1)
@@ -94,21 +102,9 @@ func TestQueueIsFairToAddresses(t *testing.T) {
 		q := newQueue(0, 100)
 		q.free = -1
 		served := make(chan string)
-		comes := func(name, source string) {
-			go func() {
-				if release, err := q.take(t.Context(), time.Hour, turn{source: source, user: name}); err == nil {
-					served <- name
-					release()
-				}
-			}()
-			synctest.Wait()
-		}
+		comes := func(name, source string) { q.comes(t, served, name, turn{source: source, user: name}) }
 		var got []string
-		next := func() {
-			q.one()
-			got = append(got, <-served)
-			synctest.Wait() // until it has released its turn
-		}
+		next := func() { got = append(got, q.serves(served)) }
 		comes("first", "10.0.0.1")
 		comes("second", "10.0.0.1")
 		next()
