@@ -3,7 +3,6 @@ package mongo_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,24 +13,8 @@ import (
 
 	"juju/state/mongo"
 	"juju/state/mongo/mgotxn"
+	"juju/state/mongo/mongotest"
 )
-
-// repaired returns the problems of a database, sorted, after it has repaired them.
-func repaired(t *testing.T, db *mongo.Database) (found []string) {
-	t.Helper()
-	problems, err := db.Problems(t.Context(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		found = append(found, fmt.Sprintf("%s %v: %s: %s", p.Collection, p.ID, p.What, p.Repair))
-		if err := p.Mend(t.Context()); err != nil {
-			t.Errorf("%s: %v", p.What, err)
-		}
-	}
-	slices.Sort(found)
-	return found
-}
 
 // Each kind of problem is described, with its repair, and after the repair it is gone and the document can be changed.
 func TestProblems(t *testing.T) {
@@ -71,10 +54,10 @@ func TestProblems(t *testing.T) {
 			_, db := openStandalone(t)
 			insert(t, db, doc{"a", 1})
 			c.damage(db)
-			if diff := cmp.Diff(c.want, repaired(t, db)); diff != "" {
+			if diff := cmp.Diff(c.want, mongotest.Repair(t, db)); diff != "" {
 				t.Errorf("got (-want +got):\n%s", diff)
 			}
-			if found := repaired(t, db); len(found) > 0 {
+			if found := mongotest.Repair(t, db); len(found) > 0 {
 				t.Errorf("after the repair: %q", found)
 			}
 			if err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
@@ -95,7 +78,7 @@ func TestProblems(t *testing.T) {
 		write(t, db, mongo.TxnsC, func(c *mgo.Collection) error { return c.Find(nil).One(&done) })
 		mark("c", "a", "txn-remove", done.ID)(db)
 		want := []string{"c a: it is being removed by transaction " + done.ID.Hex() + ", which has ended: remove the mark"}
-		if diff := cmp.Diff(want, repaired(t, db)); diff != "" {
+		if diff := cmp.Diff(want, mongotest.Repair(t, db)); diff != "" {
 			t.Error(diff)
 		}
 		insert(t, db, doc{"b", 1})
@@ -125,16 +108,16 @@ func TestUnfinishedTransactionsAreProblems(t *testing.T) {
 	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": refused, "s": 2, "o": []bson.M{{"c": "c", "d": "b", "a": bson.M{"n": 99}}}})
 	})
-	what := func(id bson.ObjectId, rest string) string {
-		return fmt.Sprintf("txns %s: it is %s: complete or abort it", id.Hex(),
-			strings.Replace(rest, "since", "since "+id.Time().UTC().Format(time.RFC3339), 1))
+	what := func(id bson.ObjectId, state, docs string) string {
+		return fmt.Sprintf("txns %s: it is %s since %s and holds up %s: complete or abort it", id.Hex(), state,
+			id.Time().UTC().Format(time.RFC3339), docs)
 	}
-	want := []string{what(old, "preparing since and holds up c a, c b"), what(refused, "prepared since and holds up c b")}
+	want := []string{what(old, "preparing", "c a, c b"), what(refused, "prepared", "c b")}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, repaired(t, db)); diff != "" {
+	if diff := cmp.Diff(want, mongotest.Repair(t, db)); diff != "" {
 		t.Error(diff)
 	}
-	if found := repaired(t, db); len(found) > 0 {
+	if found := mongotest.Repair(t, db); len(found) > 0 {
 		t.Errorf("after the repair: %q", found)
 	}
 	if a, b := get(t, db, "a").N, get(t, db, "b").N; a != 3 || b != 2 {

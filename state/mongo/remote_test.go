@@ -125,7 +125,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// A client certificate alone also means TLS, and is shown to the server.
+// A client certificate means TLS, and is shown to the server.
 func TestClientCertificates(t *testing.T) {
 	_, pair := certificates(t, "127.0.0.1")
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)

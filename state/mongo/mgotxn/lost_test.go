@@ -2,7 +2,6 @@ package mgotxn_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,10 +58,10 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 			if n := mongotest.Get(t, db, "b").N; n != 2 {
 				t.Errorf("n is %d, want 2", n)
 			}
-			if found := mend(t, db); len(found) != 1 || !strings.HasPrefix(found[0], c.words+": ") {
+			if found := mongotest.Repair(t, db); len(found) != 1 || !strings.HasPrefix(found[0], c.words+": ") {
 				t.Errorf("found %q", found)
 			}
-			if found := mend(t, db); len(found) != 0 {
+			if found := mongotest.Repair(t, db); len(found) != 0 {
 				t.Errorf("after the repair, found %q", found)
 			}
 			if err := db.Run(t.Context(), both); err != nil {
@@ -84,22 +83,6 @@ func TestAPrunerAndDamage(t *testing.T) {
 			t.Errorf("%s: %v", token, err)
 		}
 	}
-}
-
-// mend repairs all problems of a database and returns their descriptions.
-func mend(t *testing.T, db *mongo.Database) (found []string) {
-	t.Helper()
-	problems, err := db.Problems(t.Context(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range problems {
-		found = append(found, fmt.Sprintf("%s %v: %s", x.Collection, x.ID, x.What))
-		if err := x.Mend(t.Context()); err != nil {
-			t.Errorf("%s: %v", x.What, err)
-		}
-	}
-	return found
 }
 
 // Transactions that a crash has left waiting for a lost one block others only until the resumer

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,6 +41,23 @@ func LongestQueue(ctx context.Context, db *mongo.Database) (longest int, err err
 		}
 	}
 	return longest, nil
+}
+
+// Repair repairs the problems of a database and returns their descriptions, sorted: "COLLECTION ID: WHAT: REPAIR".
+func Repair(t *testing.T, db *mongo.Database) (found []string) {
+	t.Helper()
+	problems, err := db.Problems(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		found = append(found, fmt.Sprintf("%s %v: %s: %s", p.Collection, p.ID, p.What, p.Repair))
+		if err := p.Mend(t.Context()); err != nil {
+			t.Errorf("%s: %v", p.What, err)
+		}
+	}
+	slices.Sort(found)
+	return found
 }
 
 // Compact rewrites the files of a closed embedded store without deleted data. fs is nil for the disk.
