@@ -1,9 +1,8 @@
 package apiserver
 
 import (
-	"cmp"
-
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
