@@ -60,7 +60,7 @@ func (r *request) drop() error {
 	}
 	coll := r.s.store.Collection(r.db, name)
 	if coll != nil {
-		// Another request may have dropped it since: to its client this one found nothing.
+		// Another request may have dropped it since; then this one has found nothing.
 		dropped, err := r.s.store.Drop(r.ctx, r.db, name)
 		if err != nil {
 			return err

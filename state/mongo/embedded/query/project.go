@@ -153,12 +153,11 @@ func (p *Projection) put(path string, leaf part) error {
 		case next == nil:
 			at.parts = append(at.parts, part{name: step})
 			next = &at.parts[len(at.parts)-1]
-		case next.leaf || last:
+		case next.leaf || last: // a path ends where another one goes on, and it is unclear what of the field is shown
 			return mongoerr.New(mongoerr.BadValue, "Path collision at %s", path)
 		}
 		at = next
 	}
-	// A path may not end where another one goes on: what of the field would be shown is ambiguous.
 	leaf.name = at.name
 	*at = leaf
 	return nil
