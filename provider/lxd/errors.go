@@ -40,7 +40,7 @@ var permanentErrors = []string{"Invalid ", "doesn't exist", "not found", "not su
 	"not allowed"}
 
 // responseError returns the error for a response with an HTTP error status: retryable, Invalid, Unauthorized
-// or NotSupported.
+// or NotSupported. LXD responds with 500 to most requests that can never succeed too, so that its text decides.
 func responseError(status int, text string) error {
 	r := &apiError{status: status, text: text}
 	switch {
@@ -50,7 +50,8 @@ func responseError(status int, text string) error {
 		return entity.Errorf(entity.Unauthorized, "%w", r)
 	case status == http.StatusNotImplemented:
 		return entity.Errorf(entity.NotSupported, "%w", r)
-	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
+		status == http.StatusInternalServerError && mentions(text, permanentErrors):
 		return entity.Errorf(entity.Invalid, "%w", r)
 	}
 	return provider.Retryable(r)
