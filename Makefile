@@ -27,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify vendored docs site bench lxd-down \
+.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify vendored docs site bench findings lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
 	verify-pages verify-mongosh verify-traces verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
@@ -225,12 +225,18 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./agent/controller/metrics -run '^TestMetricsPage$$' -update
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
+	$(GO) test -vet=off -count=1 ./doc -run '^TestFindings$$' -update
 
 site: ## write the documents as web pages into bin/site, to be read without a server
 	@$(GO) run ./doc/site -out $(BIN)/site
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(PACKAGES)
+
+FINDINGS ?= $(patsubst findings/%.sh,%,$(wildcard findings/*.sh))
+findings: ## see whether outside software still does what findings/ says; FINDINGS=NAME runs one
+	@changed=; for f in $(FINDINGS); do echo "== $$f"; findings/$$f.sh; rc=$$?; [ $$rc = 0 -o $$rc = 77 ] || changed="$$changed $$f"; done; \
+	[ -z "$$changed" ] || { echo "changed:$$changed"; exit 1; }
 
 # The proofs at full size. Every test runs in exactly one of these.
 SOAK   := JUJU_VERIFY=1 JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
