@@ -140,6 +140,7 @@ type Context struct {
 	written  map[settingsKey]int               // their size, as limits count it
 	epoch    int64                             // of the claim by which settings of the service were first written
 	failure  string                            // the message of juju-fail, or action-fail
+	logged   string                            // the last telling line of the last error in juju-log
 	reboot   Reboot
 
 	results        map[string]any // from action-set

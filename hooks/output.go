@@ -67,7 +67,7 @@ type output struct {
 	lineAt  int64  // where in the file that line begins
 	broken  error  // why it can't be read any more; logged once
 
-	// The running hook's two streams, and its last non-empty lines: of all its output, and of
+	// The running hook's two streams, and its last telling lines: of all its output, and of
 	// its stderr.
 	stdout, stderr *os.File
 	outEnd, errEnd int64 // the ends of what it has written to them
@@ -93,9 +93,6 @@ func (o *output) room() error {
 	}
 	return nil // or a file system that can reserve none
 }
-
-// maxLast is how many bytes of the last line are kept to explain a failure.
-const maxLast = 500
 
 // openOutput opens the file, which it creates if necessary, and starts following it, beginning with what
 // an earlier agent has not read. It calls emit for each line.
@@ -167,9 +164,9 @@ func (o *output) begin(module, between string) (stdout, stderr *os.File, err err
 	return stdout, stderr, nil
 }
 
-// end logs all output so far, closes the files that begin opened, and returns the hook's last line of
-// stderr or, if that is empty, of stdout.
-func (o *output) end() (last string) {
+// end logs all output so far, closes the files that begin opened, and returns the hook's last telling
+// line of stderr or, if there is none, of stdout.
+func (o *output) end() string {
 	o.wake <- false
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -180,11 +177,7 @@ func (o *output) end() (last string) {
 	o.stdout, o.stderr = nil, nil
 	o.module = o.between
 	o.reset()
-	last = cmp.Or(o.lastErr, o.last)
-	if len(last) > maxLast {
-		last = strings.ToValidUTF8(last[:maxLast], "") + "…"
-	}
-	return last
+	return cmp.Or(o.lastErr, o.last)
 }
 
 func (o *output) follow() {
@@ -303,12 +296,9 @@ func (o *output) line() {
 		level = loggo.WARNING // the hook has written nothing to stdout since
 	}
 	o.emit(o.module, level, text)
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	o.last = text
+	o.last = telling(o.last, text)
 	if o.lineAt < o.errEnd {
-		o.lastErr = text
+		o.lastErr = telling(o.lastErr, text)
 	}
 }
 

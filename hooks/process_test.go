@@ -44,7 +44,7 @@ func TestBackgroundChildLivesOn(t *testing.T) {
 	cmd.say("hello")
 	await("unit.wordpress/0 INFO daemon heard hello")
 	cmd.say("between")
-	await("unit.wordpress/0 INFO a hook tool works only while the hook that started it runs")
+	await("unit.wordpress/0 INFO hint: a hook tool works only while the hook that started it runs")
 	await("unit.wordpress/0 INFO between: 1")
 
 	done := make(chan error, 1)

@@ -33,8 +33,8 @@ type FailedError struct {
 	Reason   string // "exit status 1", "signal: killed", "the agent was stopped before it was over"
 	// Message is what the hook has said with juju-fail; "" if it hasn't.
 	Message string
-	// LastLine is the last that it printed to stderr or, if it printed nothing there,
-	// to stdout.
+	// LastLine is the last line of its last error in juju-log; if there is none, of its stderr, and
+	// if that is empty, of its stdout.
 	LastLine string
 }
 
@@ -110,8 +110,8 @@ func (r *Runner) Close() error {
 	return errors.Join(errs...)
 }
 
-// begin returns the output files for a context's hook or task. After it exits, end returns the last line
-// of stderr or, if that is empty, of stdout.
+// begin returns the output files for a context's hook or task. After it exits, end returns the last telling
+// line of stderr or, if there is none, of stdout.
 func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last string), err error) {
 	between := strings.Replace(hctx.entity(), " ", ".", 1)
 	of := between + "." + hctx.HookName()
@@ -265,7 +265,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		err = &FailedError{Hook: name, ExitCode: -1, Reason: fmt.Sprintf("its output may be incomplete: %v", full)}
 	}
 	if errors.As(err, &failed) {
-		failed.LastLine, failed.Message = last, hctx.failed()
+		failed.LastLine, failed.Message = because(cmp.Or(hctx.loggedError(), last), r.params.CharmDir), hctx.failed()
 	}
 	return err
 }

@@ -34,8 +34,28 @@ func (c toolContext) EgressSubnets() []string {
 	return nil
 }
 
+// Log writes to the unit's log. In a relation hook, the relation goes before the message.
 func (c toolContext) Log(level loggo.Level, message string) {
-	c.log("unit."+c.params.Unit+".juju-log", level, printable(message))
+	message = printable(message)
+	if level >= loggo.ERROR {
+		c.mu.Lock()
+		c.logged = ""
+		for line := range strings.Lines(message) {
+			c.logged = telling(c.logged, strings.TrimSuffix(line, "\n"))
+		}
+		c.mu.Unlock()
+	}
+	if c.params.Info.Kind.IsRelation() {
+		message = c.relationID(c.params.Info.RelationID) + ": " + message
+	}
+	c.log("unit."+c.params.Unit+".juju-log", level, message)
+}
+
+// loggedError returns the last telling line of the hook's last error in juju-log, or "".
+func (c *Context) loggedError() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logged
 }
 
 func (c toolContext) Warn(message string) {

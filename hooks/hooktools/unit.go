@@ -50,12 +50,7 @@ func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
 	if t.debug {
 		level = loggo.DEBUG
 	}
-	message := t.message
-	if id, ok := run.hook.HookRelation(); ok {
-		name, _ := run.hook.RelationName(id)
-		message = fmt.Sprintf("%s:%d: %s", name, id, message)
-	}
-	run.hook.Log(level, message)
+	run.hook.Log(level, t.message)
 	return nil
 }
 

@@ -169,12 +169,15 @@ func (s *Server) serve(conn net.Conn) {
 	conn.Write(message)
 }
 
+// HintMark begins the line of a hint, which explains an error and is not one.
+const HintMark = "hint: "
+
 // Failure returns the reply of a tool that failed: the error and, on a line of its own, the
 // hint if there is one.
 func Failure(err error, hint string) Reply {
 	text := fmt.Sprintf("ERROR %v\n", err)
 	if hint != "" {
-		text += hint + "\n"
+		text += HintMark + hint + "\n"
 	}
 	return Reply{Code: 1, Stderr: []byte(text)}
 }

@@ -112,11 +112,11 @@ func TestTooMuch(t *testing.T) {
 	})
 	got := use(socket, strings.Repeat("x", MaxContent+1), "stdin")
 	if want := (result{1, "",
-		fmt.Sprintf("ERROR the standard input holds more than %d bytes\na hint\n", MaxContent)}); got != want {
+		fmt.Sprintf("ERROR the standard input holds more than %d bytes\nhint: a hint\n", MaxContent)}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	got = use(socket, strings.Repeat("x", MaxContent), "stdin")
-	if want := (result{1, "", "ERROR <nil>\na hint\n"}); got != want {
+	if want := (result{1, "", "ERROR <nil>\nhint: a hint\n"}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	got = use(socket, "", "big")

@@ -72,7 +72,7 @@ func TestJujuRun(t *testing.T) {
 		"echo $JUJU_REMOTE_UNIT $JUJU_RELATION_ID $JUJU_REMOTE_APP ${JUJU_ACTION_NAME-none}")
 	r.expectRun(0, "mysql/9\n", "", "--relation", "db:3", "--remote-unit", "mysql/9", "--force-remote-unit", "web/0",
 		"echo $JUJU_REMOTE_UNIT")
-	r.expectRun(1, "", "ERROR unit \"mysql/9\" is not in relation 3\nto run the command all the same: --force-remote-unit\n",
+	r.expectRun(1, "", "ERROR unit \"mysql/9\" is not in relation 3\nhint: to run the command all the same: --force-remote-unit\n",
 		"-r", "3", "--remote-unit", "mysql/9", "web/0", "true")
 	r.settle(nil) // the agent is idle a moment after juju-run has ended
 	r.settle(func() { r.c.relations[3].members["mysql/1"] = 1 })
@@ -87,7 +87,7 @@ func TestJujuRun(t *testing.T) {
 	r.expectRun(2, "", "ERROR missing commands\n", "web/0")
 	r.expectRun(2, "", "ERROR unrecognized args: [\"b\"]\n", "web/0", "a", "b")
 	r.expectRun(1, "", "ERROR juju-run cannot be called from within a hook\n"+
-		"it would wait for the end of the hook; what a hook has left running must unset JUJU_CONTEXT_ID\n",
+		"hint: it would wait for the end of the hook; what a hook has left running must unset JUJU_CONTEXT_ID\n",
 		"web/0", "juju-run web/0 true || exit 1; juju-fail it can")
 	// The shell is juju-run's child, not the agent's, and has the hook's tools.
 	shell := r.jujuRun("--interactive", "web/0")
