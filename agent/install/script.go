@@ -4,13 +4,13 @@ import (
 	"crypto/x509"
 	_ "embed"
 	"encoding/pem"
-	"fmt"
 	"net/url"
 	"path"
 	"strings"
 
 	"juju/provider"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 // Root is the directory of all agent files on a machine.
@@ -87,7 +87,7 @@ func variables(dir string, tools provider.Tools) (string, error) {
 		assign("ca_cert", tools.CACert), nil
 }
 
-// assign returns a shell assignment with the value quoted.
+// assign returns a shell assignment.
 func assign(name, value string) string {
-	return fmt.Sprintf("%s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+	return name + "=" + shell.Word(value) + "\n"
 }

@@ -177,8 +177,8 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"#!/bin/sh\n", "unit='jujud-machine-0-lxd-1'\n",
-		"agent='/var/lib/juju/agents/machine-0-lxd-1'\n", "tools='/var/lib/juju/tools/abababababababab'\n"} {
+	for _, want := range []string{"#!/bin/sh\n", "unit=jujud-machine-0-lxd-1\n",
+		"agent=/var/lib/juju/agents/machine-0-lxd-1\n", "tools=/var/lib/juju/tools/abababababababab\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the script has no %q", want)
 		}
@@ -259,7 +259,7 @@ func testControllerScript(t *testing.T, restore bool) {
 	// The system does not answer at first.
 	write(filepath.Join(bin, "systemctl"), "#!/bin/sh\necho \"$@\" >>"+root+"/asked\n[ $(grep -c . "+root+"/asked) -gt 1 ]\n", 0o700)
 	write(filepath.Join(bin, "sleep"), "#!/bin/sh\n", 0o700)
-	script := strings.NewReplacer("'"+Root+"'", "'"+dir+"'", "/var/log/juju", root+"/log", "/etc/systemd/system",
+	script := strings.NewReplacer("dir="+Root+"\n", "dir="+dir+"\n", "/var/log/juju", root+"/log", "/etc/systemd/system",
 		root+"/system").Replace(ControllerScript(restore))
 	run := func() {
 		t.Helper()

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"juju/charm/safeyaml"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 // A Command is a command line of juju, on the page that plans and runs it.
@@ -27,20 +27,6 @@ type Command struct {
 type Line struct {
 	Text  string
 	Error bool
-}
-
-// plain are the words that no shell changes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
-
-// quote returns a command line of words, which a shell splits into them.
-func quote(words ...string) string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		if all[i] = w; !plain.MatchString(w) {
-			all[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(all, " ")
 }
 
 // noPlan is what a command prints that has no plan.
@@ -66,7 +52,7 @@ func CommandLine(form url.Values, m *Mirror) (string, error) {
 		return "", entity.Errorf(entity.Invalid, "there is no form %s", entity.Named(form.Get("form")))
 	case make != nil:
 		words, err := make(form, m)
-		return quote(words...), err
+		return shell.Line(words...), err
 	}
 	line := strings.TrimSpace(form.Get("line"))
 	if rest, ok := strings.CutPrefix(line, "juju "); ok {

@@ -17,6 +17,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 //go:embed templates static
@@ -197,7 +198,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 
 // functions are those that templates can call.
 var functions = template.FuncMap{
-	"line":  quote,
+	"line":  shell.Line,
 	"ways":  waysOf,
 	"acts":  whoActs,
 	"time":  timeHTML,

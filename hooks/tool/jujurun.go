@@ -18,6 +18,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"juju/state/entity/shell"
 )
 
 // JujuRunName is the name of the program that runs a command as a hook is run, from a shell of the
@@ -43,6 +45,9 @@ Options:
 Details:
 UNIT can be left out in a session of juju ssh UNIT, which has set JUJU_UNIT_NAME.
 
+If COMMAND is one argument, it is a script for a shell. Several arguments are the words of
+a command: no shell changes them, and NAME=VALUE before its name sets a variable for it.
+
 The command runs in the charm's directory, with the hook tools, while no hook runs on
 the machine: it waits for that. What it has changed is written if it exits with 0. Its
 exit code is that of juju-run. It reads and writes what juju-run does. If juju-run ends
@@ -54,7 +59,8 @@ Examples:
   juju-run web/0 'config-get title'
   juju-run -r db:3 web/0 'relation-get password'
   juju-run --interactive web/0
-  juju ssh web/0 juju-run "'config-get title'"
+  juju-run -u web/0 JUJU_DISPATCH_PATH=hooks/tick ./dispatch
+  juju ssh web/0 juju-run config-get title
 `
 
 // unitVar is the variable in which a session of juju ssh has its unit.
@@ -117,10 +123,8 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 		return 2, errors.New("missing commands")
 	case req.Shell && len(args) > 0:
 		return 2, fmt.Errorf("unrecognized args: %q", args)
-	case !req.Shell && len(args) > 1:
-		return 2, fmt.Errorf("unrecognized args: %q", args[1:])
 	case !req.Shell:
-		req.Command = args[0]
+		req.Command = shell.Script(args)
 	}
 	if req.Relation == "" && (req.RemoteUnit != "" || req.RemoteApplication != "") {
 		return 2, errors.New("a remote unit or service needs a relation: --relation")
@@ -143,20 +147,24 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 
 // unitOf returns the unit that juju-run is about, and the arguments after it. session is the unit of a session of
 // juju ssh, or "".
-func unitOf(args []string, shell bool, session string) (unit string, rest []string, err error) {
+func unitOf(args []string, interactive bool, session string) (unit string, rest []string, err error) {
 	switch {
-	case len(args) == 0 && (session == "" || !shell):
+	case len(args) == 0 && (session == "" || !interactive):
 		return "", nil, errors.New("missing unit-name")
 	case len(args) == 0:
 		return session, nil, nil
-	case len(args) == 1 && !shell && session != "" && !aUnit.MatchString(args[0]):
+	case !interactive && session != "" && !aUnit.MatchString(args[0]):
 		return session, args, nil
 	}
-	return args[0], args[1:], nil
+	unit, rest = args[0], args[1:]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:] // before a command that begins with an option, or out of habit
+	}
+	return unit, rest, nil
 }
 
-// aUnit is the name of a unit, which no one means as a command.
-var aUnit = regexp.MustCompile(`^[a-z][a-z0-9-]*/[0-9]+$`)
+// aUnit is the name or the tag of a unit, which no one means as a command.
+var aUnit = regexp.MustCompile(`^([a-z][a-z0-9-]*/|unit-[a-z][a-z0-9-]*-)[0-9]+$`)
 
 // defaultRoot holds all of a machine's files, unless juju-run is called by a link elsewhere.
 const defaultRoot = "/var/lib/juju"

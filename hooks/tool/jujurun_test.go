@@ -35,8 +35,14 @@ func TestTheUnitOfJujuRun(t *testing.T) {
 		{"web/0", "-u db/1 ls", socket("unit-db-1")},
 		{"web/0", "--no-context ls", socket("machine-3")},
 		{"web/0", "db/1", "missing commands"},
+		{"web/0", "unit-db-1 ls", socket("unit-db-1")},
 		{"web/0", "", "missing unit-name"},
-		{"web/0", "ls -l", `"ls" is not a valid unit name`},
+		{"web/0", "ls -l", socket("unit-web-0")},
+		{"web/0", "db/1 -- ls -l", socket("unit-db-1")},
+		{"", "web/0 ls -l", socket("unit-web-0")},
+		{"", "ls -l", `"ls" is not a valid unit name`},
+		{"web/0", "-i ls", `"ls" is not a valid unit name`},
+		{"web/0", "-i db/1 ls", "unrecognized args"},
 		{"web/7", "ls", `unit "web/7" not found on this machine`},
 	} {
 		code, said := ask(t, self, test.session, strings.Fields(test.args)...)

@@ -12,6 +12,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent/host/atomicfile"
+	"juju/state/entity/shell"
 	"juju/state/modelconfig"
 	"juju/worker"
 )
@@ -71,7 +72,7 @@ func profileText(config modelconfig.Config) string {
 	var lines []string
 	for _, kind := range []string{"http", "https", "ftp", "no"} {
 		if value := config[kind+"-proxy"].Value; value != "" {
-			name, quoted := kind+"_proxy", "'"+strings.ReplaceAll(value, "'", `'\''`)+"'"
+			name, quoted := kind+"_proxy", shell.Word(value)
 			lines = append(lines, "export "+name+"="+quoted, "export "+strings.ToUpper(name)+"="+quoted)
 		}
 	}

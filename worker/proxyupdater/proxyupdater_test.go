@@ -65,12 +65,12 @@ func TestProxiesOfLoginsAndOfApt(t *testing.T) {
 	m.set(map[string]string{"http-proxy": "http://p:1", "no-proxy": "localhost,10.0.0.0/8", "https-proxy": "it's"})
 	// The last is none that a user can set.
 	m.want(profile, "# "+header+`
-export http_proxy='http://p:1'
-export HTTP_PROXY='http://p:1'
+export http_proxy=http://p:1
+export HTTP_PROXY=http://p:1
 export https_proxy='it'\''s'
 export HTTPS_PROXY='it'\''s'
-export no_proxy='localhost,10.0.0.0/8'
-export NO_PROXY='localhost,10.0.0.0/8'
+export no_proxy=localhost,10.0.0.0/8
+export NO_PROXY=localhost,10.0.0.0/8
 `)
 	m.want(apt, "// "+header+`
 Acquire::http::Proxy "http://p:1";

@@ -1,11 +1,15 @@
 package actions_test
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/client"
 	"juju/cmd/juju/actions"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
@@ -22,6 +26,26 @@ func newUser(t *testing.T) *clitest.User {
 			actions.ShowActionStatusCommand(s), actions.ShowActionOutputCommand(s),
 		}
 	})
+}
+
+// A single argument is a script; several are the words of one command, which no shell changes.
+func TestArgumentsOfCommands(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	for _, line := range [][]string{{"exec", "--unit", "a/0", "--"}, {"run", "--unit", "a/0"}, {"exec", "--machine", "0"}, {"run", "--all", "--"}} {
+		for want, args := range map[string][]string{
+			`status-set active 'two words' 'c;id' '$HOME' ''`: {"status-set", "active", "two words", "c;id", "$HOME", ""},
+			`echo $HOME; id`: {"echo $HOME; id"},
+		} {
+			u.Model.Calls = nil
+			u.Types(slices.Concat(line, args)...)
+			var asked client.RunArgs
+			_, text, _ := strings.Cut(strings.Join(u.Model.Calls, "\n"), " ")
+			if err := json.Unmarshal([]byte(text), &asked); err != nil || asked.Command != want {
+				t.Errorf("juju %q %q asks for %s (%v), want %s", line, args, text, err, want)
+			}
+		}
+	}
 }
 
 // The API calls of each command line, under the names of Juju 1 and of today.

@@ -17,6 +17,9 @@ as Juju 3 does: the output of a single command, and with --format yaml or json, 
 several targets, a map of the results by unit or machine. The exit code is 1 if a command
 failed.
 
+If COMMAND is one argument, it is a script for a shell. Several arguments are the words of
+a command: no shell changes them, and NAME=VALUE before its name sets a variable for it.
+
 Options for juju come before the command. Everything after -- belongs to the command.`,
 		Example: `  juju exec --unit web/0 'relation-ids store'
   juju exec --application web --format json -- config-get title

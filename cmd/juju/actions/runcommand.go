@@ -17,6 +17,7 @@ import (
 	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 // RunCommand is run as in Juju 2, which runs a command, and as in Juju 3, which runs an action.
@@ -29,6 +30,9 @@ func RunCommand(s *cli.Session) *cobra.Command {
 		Long: `Run a shell command in the context of units: in the charm directory, with the hook tools,
 while no hook runs. Its changes to relations and ports are committed if it exits with 0.
 SERVICE/leader is the service's leader.
+
+If COMMAND is one argument, it is a script for a shell. Several arguments are the words of
+a command: no shell changes them, and NAME=VALUE before its name sets a variable for it.
 
 On a machine, the command runs outside any unit, without hook tools, in the directory
 where juju ssh starts, while no hook runs on that machine. --all targets all machines.
@@ -50,7 +54,7 @@ In Juju 3, juju exec runs commands.`,
   juju run --unit web/leader is-leader
   juju run --machine 0,1 uptime
   juju run --all 'df -h'
-  juju run --unit web/0 -- ls -a
+  juju run --unit web/0 -- status-set active 'all is well'
   juju run store/0 backup level=9`,
 		Annotations: cli.SeeAlso("run-action", "exec", "ssh", "operations", "show-task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -184,7 +188,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	request := client.RunArgs{Command: strings.Join(args, " "), Timeout: r.timeout, Units: r.units, Services: r.services,
+	request := client.RunArgs{Command: shell.Script(args), Timeout: r.timeout, Units: r.units, Services: r.services,
 		Machines: r.machines, All: r.all}
 	if r.parallel {
 		request.Parallel = &r.parallel

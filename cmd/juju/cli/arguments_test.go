@@ -243,9 +243,6 @@ func TestWordsAndAnswers(t *testing.T) {
 			t.Errorf("%q is yes: %v", answer, !want)
 		}
 	}
-	if got := cli.ShellWord("it's"); got != `'it'\''s'` {
-		t.Errorf("a word is quoted as %s", got)
-	}
 	for want, words := range map[string][]string{"a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := cli.OneOf(words); got != want {
 			t.Errorf("one of %q: %q", words, got)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 )
 
@@ -31,6 +30,3 @@ func execute(r Replacement) error {
 	}
 	return fmt.Errorf("cannot run %s: %w", r.Argv[0], err)
 }
-
-// ShellWord quotes text as one word for a shell.
-func ShellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

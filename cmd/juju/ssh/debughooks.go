@@ -87,13 +87,23 @@ func debugHooks(ctx context.Context, s *cli.Session, target string, names []stri
 				argv = append(argv, variable) // tmux's own environment may be older
 			}
 		}
-		return s.Exec(cli.Replacement{Argv: slices.Concat(argv, []string{self}, os.Args[1:])})
+		return s.Exec(cli.Replacement{Argv: tmuxWords(slices.Concat(argv, []string{self}, os.Args[1:]))})
 	}
 	if remote != nil {
 		// With a terminal, so that remote processes end when the connection is lost.
 		return s.Exec(cli.Replacement{Argv: remote([]string{"-tt"}, agent.RunDebugHooks, names...)})
 	}
 	return d.Run(ctx)
+}
+
+// tmuxWords changes a command line of tmux, for which a word that ends with a semicolon ends a command.
+func tmuxWords(argv []string) []string {
+	for i, word := range argv {
+		if before, ok := strings.CutSuffix(word, ";"); ok {
+			argv[i] = before + `\;`
+		}
+	}
+	return argv
 }
 
 // Shell returns the user's shell. It controls the terminal, since an editor moves the cursor.

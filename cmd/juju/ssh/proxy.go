@@ -11,6 +11,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 // A way says how to connect to machines.
@@ -81,9 +82,6 @@ func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI, known *st
 
 // proxyCommand returns the command by which ssh reaches a host through a machine, with the same options.
 func proxyCommand(options []string, login string) string {
-	command := "ssh"
-	for _, word := range options {
-		command += " " + cli.ShellWord(strings.ReplaceAll(word, "%", "%%"))
-	}
-	return command + " -T -W " + cli.ShellWord("[%h]:%p") + " " + login
+	line := shell.Line(append([]string{"ssh"}, options...)...)
+	return strings.ReplaceAll(line, "%", "%%") + " -T -W '[%h]:%p' " + login
 }

@@ -21,7 +21,8 @@ func SSHCommand(s *cli.Session) *cobra.Command {
 		Short: "Open a shell on a machine, or run a command there",
 		Long: `Open a shell on a machine, or run a command there. TARGET is a machine, or a unit, which
 means its machine; SERVICE/leader is the service's leader. The exit code is that of the
-shell or command.
+shell or command. As with ssh, a shell there reads COMMAND, whose words are joined by
+spaces: quote them once more to keep them. juju exec keeps words as they are.
 
 Machines of the local cloud are directories on this host. The shell starts in the
 machine's directory and runs as you, without isolation from the rest of this host.
@@ -43,7 +44,7 @@ with your own keys; juju adds no keys there. Its host key can also be in your
 ~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
-  juju ssh web/0 sudo juju-run "'config-get title'"
+  juju ssh web/0 sudo juju-run config-get title
   juju ssh web/leader -- ls -l
   juju ssh --proxy 0
   juju ssh root@web/0 -L 8080:localhost:80`,

@@ -207,3 +207,32 @@ func TestSSH(t *testing.T) {
 		t.Errorf("code %d, %s", u.Code, u.Err.String())
 	}
 }
+
+// A word that ends with a semicolon is no end of a command for tmux.
+func TestDebugHooksInTmux(t *testing.T) {
+	bin := t.TempDir()
+	clitest.Write(t, filepath.Join(bin, "tmux"), "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(bin, "tmux"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("JUJU_MODEL", "a;b;")
+	u := newUser(t)
+	u.Model.Returns.Statuses = []*entity.ModelStatus{{
+		Model:    entity.ModelHeader{Cloud: "lxd"},
+		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "i-3", Addresses: []string{"10.0.0.3"}}},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+	}}
+	u.Model.Returns.Keys = []string{bobKey}
+	u.Session.InTerminal, u.Session.OutTerminal = true, true
+	var got []string
+	u.Session.Exec = func(r cli.Replacement) error {
+		got = r.Argv
+		return nil
+	}
+	u.Types("debug-hooks", "web/0")
+	if want := []string{"tmux", "new-session", "-A", "-s", "web/0", "env"}; len(got) < 7 || !slices.Equal(got[:6], want) ||
+		!slices.Contains(got, `JUJU_MODEL=a;b\;`) {
+		t.Errorf("code %d, %s: %q", u.Code, u.Err.String(), got)
+	}
+}

@@ -149,8 +149,9 @@ func TestSSHToOtherClouds(t *testing.T) {
 	// Through the controller's machine, which the model's setting says unless the flag does. Its host key is checked too.
 	proxied := func(targets string) string {
 		options := strings.TrimSuffix(checked(targets+"-proxy"), " ") + " -i KEYS/juju_id_rsa"
-		return options + " -o ProxyCommand=ssh '" + strings.ReplaceAll(options, " ", "' '") +
-			"' -T -W '[%h]:%p' ubuntu@10.0.0.3 "
+		inner := strings.Replace(options, `UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"`,
+			`'UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"'`, 1)
+		return options + " -o ProxyCommand=ssh " + inner + " -T -W '[%h]:%p' ubuntu@10.0.0.3 "
 	}
 	runs("ssh --proxy 4", "ssh "+proxied("4")+"-T ubuntu@fd42::4", "fd42::4 "+bobKey+"\n"+of3)
 	u.Model.Returns.ProxiesSSH = true

@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait/query"
 	"juju/state/entity"
+	"juju/state/entity/shell"
 )
 
 // A Condition is what a wait waits for.
@@ -88,7 +89,7 @@ func (u Condition) afterInterrupt() string {
 		again += " --status " + string(u.Status)
 	}
 	if u.Query != nil {
-		again += " --query " + cli.ShellWord(u.QueryText)
+		again += " --query " + shell.Word(u.QueryText)
 	}
 	return "The changes continue, and nothing is undone. To check them: juju status; to wait again: " + again
 }
