@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"time"
 
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -89,7 +90,7 @@ func TestLeaderSettingsGoWithTheService(t *testing.T) {
 }
 
 func TestTheLeaderSetsTheStatusOfTheService(t *testing.T) {
-	w := newWorld(t)
+	w, _ := forcedWorld(t) // whose clock moves with each look
 	w.deploy("mysql", statetest.MySQL, 2)
 	first, second := w.unit("mysql/0"), w.unit("mysql/1")
 	shows := func(want entity.StatusWord, message string) {
@@ -111,8 +112,15 @@ func TestTheLeaderSetsTheStatusOfTheService(t *testing.T) {
 	if all.Service.Status != entity.StatusBlocked || len(all.Units) != 2 || all.Units["mysql/1"].Message != "no disk" {
 		w.Errorf("before the leader sets it: %+v", all)
 	}
-	w.ok(first.SetServiceStatus(w.ctx, 1, active))
-	shows(entity.StatusActive, "one serves")
+	var since []time.Time
+	for range 2 { // the second says nothing new, so it leaves the time
+		w.ok(first.SetServiceStatus(w.ctx, 1, active))
+		shows(entity.StatusActive, "one serves")
+		since = append(since, w.status("mysql").Services[0].Status.Since)
+	}
+	if !since[0].Equal(since[1]) {
+		w.Errorf("active since %v, and then since %v", since[0], since[1])
+	}
 	w.refused(second.SetServiceStatus(w.ctx, 1, active), entity.LeadershipRefused, "is not the leader")
 	all, err = first.ServiceStatus(w.ctx)
 	w.ok(err)

@@ -207,24 +207,25 @@ func (p Provisioning) FailedMachines(ctx context.Context) ([]*Machine, error) {
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := modeldb.InstanceKey(m.doc.ID)
 	doc := modeldb.NewStatus(key, s, m.st.db.Now())
+	var was modeldb.Status
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
 		// The status is removed with the machine; one that is written later would stay.
 		o.Assert(modeldb.MachinesC, m.doc.ID, modeltxn.Exists)
-		if _, err := m.st.db.Status(ctx, key); entity.IsNotFound(err) {
+		var err error
+		if was, err = m.st.db.StatusDoc(ctx, key); entity.IsNotFound(err) {
 			o.Insert(modeldb.StatusesC, key, doc)
 		} else if err != nil {
 			return err
 		} else {
-			o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{
-				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
+			o.ReplaceStatus(was, doc, modeltxn.Exists)
 		}
 		o.WakeForce(modeldb.MachineKey(m.doc.ID), m.doc.Living, s)
 		return nil
 	})
-	if err == nil {
+	if err == nil && !doc.Repeats(was) {
 		m.st.db.Remember(ctx, doc)
 	}
 	return err

@@ -40,7 +40,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		}
 		// What the cloud says is about this instance: the machine may have got another one since the cloud was asked.
 		is := append(bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}, modeltxn.NotDead...)
-		said, err := m.st.db.Status(ctx, key)
+		said, err := m.st.db.StatusDoc(ctx, key)
 		switch {
 		case entity.IsNotFound(err) && status != "" && status != modeldb.InstanceRuns:
 			changed = true
@@ -49,8 +49,7 @@ func (m *Machine) Observe(ctx context.Context, in entity.Instance, status string
 		case err == nil && status != "" && string(said.Status) != status:
 			changed = true
 			o.Assert(modeldb.MachinesC, m.doc.ID, is)
-			o.Update(modeldb.StatusesC, key, modeltxn.Exists, bson.D{{"$set", bson.D{
-				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
+			o.ReplaceStatus(said, doc, modeltxn.Exists)
 		case err != nil && !entity.IsNotFound(err):
 			return err
 		}

@@ -143,8 +143,11 @@ func TestHistoryOfWhatTheCloudSays(t *testing.T) {
 	for _, status := range []string{"running", "stopped", "stopped", "", "running", "running"} {
 		w.ok(m.Observe(w.ctx, in, status))
 	}
+	for range 2 {
+		w.ok(m.SetInstanceStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "it is stuck"}))
+	}
 	got := w.history(entity.HistoryMachine, "0", entity.HistoryFilter{})
-	if want := []string{"juju-machine pending", "machine stopped", "machine running"}; !slices.Equal(got, want) {
+	if want := []string{"juju-machine pending", "machine stopped", "machine running", "machine error it is stuck"}; !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 }

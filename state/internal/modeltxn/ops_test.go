@@ -274,9 +274,9 @@ func TestSetStatus(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	m.Time = m.Time.Add(time.Minute)
-	set(entity.Status{Status: entity.StatusActive, Message: "ready"})
+	set(entity.Status{Status: entity.StatusActive, Message: "ready"}) // which it has been for a minute
 	history("waiting waiting for machine", "active ready")
-	if doc = modeltest.Get[modeldb.Status](m, key); !doc.Since.Equal(m.Time) {
+	if doc = modeltest.Get[modeldb.Status](m, key); !doc.Since.Equal(m.Time.Add(-time.Minute)) {
 		t.Errorf("%+v", doc)
 	}
 	earlier := m.Time.Add(-time.Hour)

@@ -55,7 +55,7 @@ func beginner(key string) check.DocID {
 	return check.DocID{}
 }
 
-// SetStatus replaces a status, and adds it to the history unless it equals the previous one. more adds
+// SetStatus replaces a status, and adds it to the history unless it repeats the previous one. more adds
 // operations to the transaction.
 func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more ...func(*Ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
@@ -97,9 +97,12 @@ func (db *DB) SetStatus(ctx context.Context, key string, s entity.Status, more .
 	return nil
 }
 
-// ReplaceStatus replaces a status that was read and to which the assertion applies. The caller adds it to the
-// history.
+// ReplaceStatus replaces a status that was read and to which the assertion applies. One that is repeated keeps its time,
+// which says when it became what it is. The caller adds it to the history.
 func (o *Ops) ReplaceStatus(was, doc modeldb.Status, assert any) {
+	if doc.Repeats(was) {
+		doc.Since = was.Since
+	}
 	if was.Unset {
 		owner := beginner(doc.ID)
 		o.Assert(owner.Collection, owner.ID, Exists)
