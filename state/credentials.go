@@ -114,7 +114,7 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 }
 
 // Started returns the tags of the agents that have started and should still be running: of a unit or machine, of a
-// service's units, or of all for the zero tag.
+// service's units, or of all for the zero tag; none for other entities.
 func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
 	var all []entity.Tag
 	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}
@@ -125,7 +125,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 	case entity.KindService:
 		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
 	}
-	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
+	if of.Kind == entity.KindUnit || of.Kind == entity.KindService || of.IsZero() {
 		ids, err := a.st.db.IDs(ctx, modeldb.UnitsC, units)
 		if err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error
 			all = append(all, entity.UnitTag(id))
 		}
 	}
-	if of.Kind != "" && of.Kind != entity.KindMachine {
+	if of.Kind != entity.KindMachine && !of.IsZero() {
 		return all, nil
 	}
 	machines := bson.D{notDead}

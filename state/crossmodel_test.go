@@ -129,7 +129,7 @@ func TestForcedServiceWaitsForItsOffers(t *testing.T) {
 	w.ok(err)
 	w.refused(svc.Destroy(w.ctx, plain), entity.InUse, "service is used by 1 offer")
 	w.ok(svc.Destroy(w.ctx, forced))
-	e, err := w.st.Explain(w.ctx, entity.ServiceTag("mysql"))
+	e, err := w.st.Explainer().Explain(w.ctx, entity.ServiceTag("mysql"))
 	w.ok(err)
 	if len(e.Reasons) != 1 || e.Reasons[0].Text != `service "mysql" is offered as "shop"` {
 		t.Errorf("the service waits for %+v", e.Reasons)

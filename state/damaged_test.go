@@ -59,7 +59,7 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 			w.ok(err)
 			w.writable(past)
 			for _, tag := range []entity.Tag{entity.UnitTag("mysql/0"), entity.MachineTag("0")} {
-				explained, err := w.st.Explain(w.ctx, tag)
+				explained, err := w.st.Explainer().Explain(w.ctx, tag)
 				w.ok(err)
 				w.writable(explained)
 			}

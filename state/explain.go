@@ -66,12 +66,10 @@ func (st *State) isStorage(ctx context.Context, name string) bool {
 	return err == nil && len(left) > 0
 }
 
-// Explain explains why an entity has not started or has not been removed yet: see explain.Entity.
-func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
-	return explain.Entity(ctx, st.db, tag)
-}
+// Explainer explains why entities have not started or have not been removed yet. It is for what is asked at one time.
+func (st *State) Explainer() *explain.Explainer { return explain.New(st.db) }
 
-// Unsettled returns the tags of the entities that Explain has reasons for: those that are Dying, Dead or not started.
+// Unsettled returns the tags of the entities that an Explainer has reasons for: those that are Dying, Dead or not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 	return explain.Unsettled(ctx, st.db)
 }

@@ -21,7 +21,7 @@ func (w *world) checkExplain(name string, lines ...string) entity.Explanation {
 	w.Helper()
 	tag, err := w.st.FindEntity(w.ctx, strings.Fields(name)...)
 	w.ok(err)
-	e, err := w.st.Explain(w.ctx, tag)
+	e, err := w.st.Explainer().Explain(w.ctx, tag)
 	w.ok(err)
 	var got []string
 	for _, r := range e.Reasons {
@@ -91,7 +91,7 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 		t.Errorf("unsettled are %v", tags)
 	}
 	w.ok(m.Remove(w.ctx))
-	_, err = w.st.Explain(w.ctx, entity.MachineTag("0"))
+	_, err = w.st.Explainer().Explain(w.ctx, entity.MachineTag("0"))
 	w.gone("machine", "0", err)
 }
 
@@ -256,6 +256,8 @@ func TestStartedAgents(t *testing.T) {
 		{entity.MachineTag("0"), "[machine-0]"},
 		{entity.MachineTag("1"), "[]"},
 		{entity.RelationTag("x:y"), "[]"},
+		{entity.StorageTag("data/0"), "[]"},
+		{entity.OfferTag("shop"), "[]"},
 	} {
 		if got := list(test.of); got != test.want {
 			t.Errorf("%v: got %s, want %s", test.of, got, test.want)

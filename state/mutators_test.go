@@ -92,7 +92,7 @@ var readers = map[string]string{
 	"Transactions": "Barrier Token",
 	"Watches":      "Binaries Deployed End HostExposure Live Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Rollout Rollouts Status Summary Unit",
 	"Settings":     "Binaries Config Constraints Networks Sequences",
-	"State": `Agents Annotations Blocks Charms Cleaner CrossModel Done Dump Explain FindEntity Life Machine Machines MinUnits Name
+	"State": `Agents Annotations Blocks Charms Cleaner CrossModel Done Dump Explainer FindEntity Life Machine Machines MinUnits Name
 		Pools Provisioning Refers Relation RelationByID Resources Service Settings Status
 		StatusHistory Storage StorageStatus Tasks Transactions UUID Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer GoalState Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Payloads Principal

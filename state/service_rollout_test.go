@@ -216,7 +216,7 @@ func TestARolloutStopsAndIsResumed(t *testing.T) {
 	}
 	r.upgrades("web/0")
 	r.tells("") // the user decides
-	why, err := r.st.Explain(r.ctx, entity.ServiceTag("web"))
+	why, err := r.st.Explainer().Explain(r.ctx, entity.ServiceTag("web"))
 	r.ok(err)
 	if hint := why.Reasons[0].Hint; !strings.Contains(hint, "--resume") || !strings.Contains(hint, "--revert") {
 		t.Errorf("the hint is %q", hint)
@@ -254,7 +254,7 @@ func TestExplainSaysWhyAUnitIsHeld(t *testing.T) {
 	r := rollWorld(t, 3)
 	says := func(unit, by string, texts ...string) {
 		t.Helper()
-		e, err := r.st.Explain(r.ctx, entity.UnitTag(unit))
+		e, err := r.st.Explainer().Explain(r.ctx, entity.UnitTag(unit))
 		r.ok(err)
 		for _, text := range texts {
 			if len(e.Reasons) == 0 || e.Reasons[0].By != by || !strings.Contains(e.Reasons[0].Text+e.Reasons[0].Hint, text) {
@@ -277,7 +277,7 @@ func TestExplainSaysWhyAUnitIsHeld(t *testing.T) {
 	r.upgrades("web/0")
 	r.ok(r.web.ResumeRollout(r.ctx, 3, 0))
 	r.tells("web/1 web/2")
-	if e, err := r.st.Explain(r.ctx, entity.UnitTag("web/1")); err != nil || len(e.Reasons) > 0 {
+	if e, err := r.st.Explainer().Explain(r.ctx, entity.UnitTag("web/1")); err != nil || len(e.Reasons) > 0 {
 		t.Errorf("%+v, %v", e.Reasons, err)
 	}
 }

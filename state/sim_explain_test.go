@@ -15,7 +15,7 @@ func (s *sim) checkExplain() error {
 		kind, id, _ := strings.Cut(key, "#")
 		tag := map[string]func(string) entity.Tag{"m": entity.MachineTag, "u": entity.UnitTag,
 			"s": entity.ServiceTag, "rs": entity.ServiceTag, "o": entity.OfferTag, "st": entity.StorageTag, "r": entity.RelationTag}[kind](id)
-		e, err := s.st.Explain(s.ctx, tag)
+		e, err := s.st.Explainer().Explain(s.ctx, tag)
 		if err != nil {
 			return fmt.Errorf("cannot explain %s: %w", key, err)
 		}

@@ -166,7 +166,7 @@ func TestForceReleasesStorage(t *testing.T) {
 	}
 	tag, err := s.st.FindEntity(s.ctx, "data/0")
 	s.ok(err)
-	if e, err := s.st.Explain(s.ctx, tag); err != nil || e.Life != entity.Gone || len(e.Leftovers) != 1 {
+	if e, err := s.st.Explainer().Explain(s.ctx, tag); err != nil || e.Life != entity.Gone || len(e.Leftovers) != 1 {
 		t.Errorf("data/0 is explained with %+v, %v", e, err)
 	}
 	work, err := s.st.Provisioning().StorageWork(s.ctx)
@@ -375,7 +375,7 @@ func TestExplainSaysThatAUnitWaitsForItsStorage(t *testing.T) {
 	ids, err := w.unit("disk/0").AddStorage(w.ctx, "cache", entity.StorageConstraints{Count: 1})
 	w.ok(err)
 	w.ok(w.storage(ids[0]).SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
-	e, err := w.st.Explain(w.ctx, entity.UnitTag("disk/0"))
+	e, err := w.st.Explainer().Explain(w.ctx, entity.UnitTag("disk/0"))
 	w.ok(err)
 	var got []string
 	for _, r := range e.Reasons {
@@ -386,7 +386,7 @@ func TestExplainSaysThatAUnitWaitsForItsStorage(t *testing.T) {
 	if len(got) < 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("it waits for %q, want %q", got, want)
 	}
-	if e, err = w.st.Explain(w.ctx, entity.UnitTag("disk/1")); err != nil || len(e.Reasons) > 0 {
+	if e, err = w.st.Explainer().Explain(w.ctx, entity.UnitTag("disk/1")); err != nil || len(e.Reasons) > 0 {
 		t.Errorf("disk/1, which has its storage, waits for %+v, %v", e.Reasons, err)
 	}
 }

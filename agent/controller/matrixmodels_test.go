@@ -238,7 +238,7 @@ func (c *modelCell) unexplained() string {
 	c.ok(err)
 	var reasons []entity.Reason
 	for _, tag := range tags {
-		if e, err := st.Explain(c.ctx, tag); err == nil {
+		if e, err := st.Explainer().Explain(c.ctx, tag); err == nil {
 			reasons = append(reasons, e.Reasons...)
 		}
 	}

@@ -290,7 +290,7 @@ func (w *world) unended(strength entity.Strength) string {
 	}
 	for _, tag := range w.ends {
 		if _, err := w.find(tag); !errors.Is(err, entity.NotFound) {
-			e, eerr := w.st.Explain(w.ctx, tag)
+			e, eerr := w.st.Explainer().Explain(w.ctx, tag)
 			return fmt.Sprintf("%s is there (%v): %+v, %v", tag, err, e.Reasons, eerr)
 		}
 	}
@@ -313,7 +313,7 @@ func (w *world) unexplained() string {
 	var e entity.Explanation
 	err := error(entity.NotFound)
 	for _, tag := range w.ends {
-		if e, err = w.st.Explain(w.ctx, tag); !errors.Is(err, entity.NotFound) {
+		if e, err = w.st.Explainer().Explain(w.ctx, tag); !errors.Is(err, entity.NotFound) {
 			break
 		}
 	}

@@ -26,6 +26,7 @@ const (
 // disconnected agents and failing workers to what state knows.
 func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainResults, error) {
 	results := params.ExplainResults{Explanations: []entity.Explanation{}}
+	disks, explainer := c.Presence.FullDisks(c.Model.UUID()), c.Model.Explainer()
 	var tags []entity.Tag
 	if len(p.Words) > 0 {
 		tag, err := c.Model.FindEntity(ctx, p.Words...)
@@ -40,8 +41,7 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 		}
 		for _, tag := range agents {
 			if _, _, away := c.Presence.Missing(c.Model.UUID(), tag); away ||
-				len(c.Presence.Failures(c.Model.UUID(), tag)) > 0 ||
-				!c.Presence.FullDisk(c.Model.UUID(), tag).IsZero() {
+				len(c.Presence.Failures(c.Model.UUID(), tag)) > 0 || !disks[tag].IsZero() {
 				tags = append(tags, tag)
 			}
 		}
@@ -59,14 +59,14 @@ func explain(ctx context.Context, c *Caller, p params.Explain) (params.ExplainRe
 		results.Explanations = append(results.Explanations, explainWorkers(c)...)
 	}
 	for _, tag := range tags {
-		e, err := c.Model.Explain(ctx, tag)
+		e, err := explainer.Explain(ctx, tag)
 		if errors.Is(err, entity.NotFound) && len(p.Words) == 0 {
 			continue // removed in the meantime
 		}
 		if err != nil {
 			return params.ExplainResults{}, err
 		}
-		if err := errors.Join(explainAgents(ctx, c, tag, &e), explainDisks(ctx, c, tag, &e)); err != nil {
+		if err := errors.Join(explainAgents(ctx, c, tag, &e), explainDisks(ctx, c, disks, tag, &e)); err != nil {
 			return params.ExplainResults{}, err
 		}
 		if len(p.Words) == 0 && len(e.Reasons) == 0 {
@@ -190,14 +190,17 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 
 // explainDisks adds to an explanation which machines of the entity have a full disk, up to maxAway. Of a machine it also
 // tells that its disk is nearly full, which stops no unit yet.
-func explainDisks(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Explanation) error {
+func explainDisks(ctx context.Context, c *Caller, disks map[entity.Tag]entity.FullDisk, tag entity.Tag, e *entity.Explanation) error {
+	if len(disks) == 0 {
+		return nil
+	}
 	machines, err := c.Model.Agents().Machines(ctx, tag)
 	if err != nil {
 		return err
 	}
 	named := 0
 	for _, m := range machines {
-		disk := c.Presence.FullDisk(c.Model.UUID(), m)
+		disk := disks[m]
 		if disk.IsZero() || !disk.Stops && tag != m {
 			continue
 		}

@@ -209,6 +209,19 @@ func (p *Recorder) FullDisk(model string, machine entity.Tag) entity.FullDisk {
 	return entity.FullDisk{}
 }
 
+// FullDisks returns what the connected agents of a model's machines have reported of disks that are full or nearly so.
+func (p *Recorder) FullDisks(model string) map[entity.Tag]entity.FullDisk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	disks := map[entity.Tag]entity.FullDisk{}
+	for _, tag := range p.tags(model) {
+		if a := p.find(key{model, tag}); a.Connected && !a.Disk.IsZero() {
+			disks[tag] = a.Disk
+		}
+	}
+	return disks
+}
+
 // binaries returns the binaries that an agent last connected with, and why it can't run others.
 func (p *Recorder) binaries(model string, tag entity.Tag) (entity.Binaries, string) {
 	p.mu.Lock()

@@ -314,8 +314,9 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 			}
 		}
 	}
+	explainer := r.st.Explainer()
 	for _, tag := range tags {
-		e, err := r.st.Explain(ctx, tag)
+		e, err := explainer.Explain(ctx, tag)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,9 @@ func (x *explainer) unit(ctx context.Context, u modeldb.Unit, depth int) error {
 		return err
 	}
 	if depth == 0 { // below its service that is said already
-		why, user, err := rollout.Holds(ctx, x.db, svc, u)
+		why, user, err := rollout.Holds(svc, u, func() (string, error) {
+			return once(x.ailing, svc.Name, func() (string, error) { return rollout.Ailing(ctx, x.db, svc) })
+		})
 		if err != nil {
 			return err
 		}
@@ -298,17 +300,17 @@ func (x *explainer) machineStart(ctx context.Context, m modeldb.Machine, depth i
 	if err != nil {
 		return err
 	}
-	needs, err := x.needs(ctx, m)
-	if err != nil {
-		return err
+	needs := ""
+	if m.InstanceID == "" {
+		needs, err = once(x.needs, m.ID, func() (string, error) { return x.demands(ctx, m) })
+		if err != nil {
+			return err
+		}
 	}
 	reason := entity.Reason{Depth: depth, Of: tag.String(), Since: status.Since}
 	switch {
 	case status.Status == entity.StatusError:
-		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.ID, status.Message)
-		if m.InstanceID == "" {
-			reason.Text += needs
-		}
+		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s%s", m.ID, status.Message, needs)
 		retry := "juju retry-provisioning " + m.ID
 		own, err := x.db.Constraints(ctx, modeldb.MachineKey(m.ID))
 		if err != nil {

@@ -21,11 +21,36 @@ import (
 // explained is how many sources of an entity are named; the rest are only counted.
 const explained = 10
 
-// Entity returns why an entity has not started or has not been removed yet. It reads only the model; the
+// An Explainer explains entities of a model, one after another. What takes reads of many documents and is the same for all
+// of them, such as what the units of a service lack, it looks up once: in a large model that waits, many wait for one thing.
+type Explainer struct {
+	db     *modeltxn.DB
+	ailing map[string]string // by service: see rollout.Ailing
+	needs  map[string]string // by machine
+}
+
+// New returns an Explainer of a model, for what is asked at one time.
+func New(db *modeltxn.DB) *Explainer {
+	return &Explainer{db, map[string]string{}, map[string]string{}}
+}
+
+// once returns what is known for a key, and looks it up the first time.
+func once(known map[string]string, key string, look func() (string, error)) (string, error) {
+	if text, ok := known[key]; ok {
+		return text, nil
+	}
+	text, err := look()
+	if err == nil {
+		known[key] = text
+	}
+	return text, err
+}
+
+// Explain returns why an entity has not started or has not been removed yet. It reads only the model; the
 // caller adds whether an agent is connected. The error is entity.NotFound if the entity does not exist and
 // has no leftovers.
-func Entity(ctx context.Context, db *modeltxn.DB, tag entity.Tag) (entity.Explanation, error) {
-	x := &explainer{db: db, seen: map[entity.Tag]bool{}}
+func (of *Explainer) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
+	x, db := &explainer{Explainer: of, seen: map[entity.Tag]bool{}}, of.db
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
 	found, err := x.explain(ctx, tag, 0)
 	if entity.IsNotFound(err) {
@@ -84,14 +109,16 @@ func leftovers(ctx context.Context, db *modeltxn.DB, tag entity.Tag) ([]entity.L
 	return all, err
 }
 
-// Unsettled returns the tags of the entities for which Entity has reasons: those that are Dying or Dead, and
+// Unsettled returns the tags of the entities for which Explain has reasons: those that are Dying or Dead, and
 // those that have not started.
 func Unsettled(ctx context.Context, db *modeltxn.DB) ([]entity.Tag, error) {
 	var tags []entity.Tag
+	noted := map[entity.Tag]bool{}
 	note := func(ids []string, tag func(string) entity.Tag) {
 		sort := len(tags)
 		for _, id := range ids {
-			if tag := tag(id); !tag.IsZero() && !slices.Contains(tags, tag) {
+			if tag := tag(id); !tag.IsZero() && !noted[tag] {
+				noted[tag] = true
 				tags = append(tags, tag)
 			}
 		}
@@ -179,7 +206,7 @@ func ofRemote(r modeldb.Remote) subject {
 
 // An explainer collects the reasons for an entity and for the entities it waits for.
 type explainer struct {
-	db      *modeltxn.DB
+	*Explainer
 	seen    map[entity.Tag]bool // already explained: references may form a cycle
 	reasons []entity.Reason
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 	"juju/state/internal/explain"
 	"juju/state/internal/modeldb"
@@ -269,7 +271,7 @@ func TestEntity(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := modeltest.New(t, c.docs...)
-			e, err := explain.Entity(m.Ctx, m.DB, c.of)
+			e, err := explain.New(m.DB).Explain(m.Ctx, c.of)
 			m.OK(err)
 			if got := strings.Join(shown(e), "\n"); got != strings.Join(c.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(c.want, "\n"))
@@ -329,7 +331,7 @@ func TestRelations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := modeltest.New(t, c.docs...)
-			e, err := explain.Entity(m.Ctx, m.DB, c.of)
+			e, err := explain.New(m.DB).Explain(m.Ctx, c.of)
 			m.OK(err)
 			if got := strings.Join(shown(e), "\n"); got != strings.Join(c.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(c.want, "\n"))
@@ -347,7 +349,7 @@ func TestMany(t *testing.T) {
 			for i := range n {
 				m.Put(modeldb.Unit{Living: dead, Name: fmt.Sprint("mysql/", i), Service: "mysql", Machine: "0"})
 			}
-			e, err := explain.Entity(m.Ctx, m.DB, entity.ServiceTag("mysql"))
+			e, err := explain.New(m.DB).Explain(m.Ctx, entity.ServiceTag("mysql"))
 			m.OK(err)
 			last := e.Reasons[len(e.Reasons)-1].Text
 			if more == "" && strings.HasPrefix(last, "and ") || !strings.HasPrefix(last, more) || !strings.Contains(e.Reasons[1].Text, "mysql/") {
@@ -364,26 +366,26 @@ func TestWhatIsKnown(t *testing.T) {
 	late.Since = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := modeltest.New(t, machine(forced, "i-0"), modeldb.Machine{Living: late, ID: "1"},
 		modeldb.Leftover{ID: "l", Of: "m#7", Instance: "i-7", Why: "it was busy"}, modeldb.Leftover{ID: "s", Of: "st#data/7", Filesystem: "f"})
-	e, err := explain.Entity(m.Ctx, m.DB, entity.MachineTag("0"))
+	e, err := explain.New(m.DB).Explain(m.Ctx, entity.MachineTag("0"))
 	m.OK(err)
 	if e.Tag != "machine-0" || e.Name != "machine 0" || e.Life != entity.Dying || e.Strength != entity.Force || !e.Deadline.Equal(forced.Deadline) || !e.Since.Equal(since) ||
 		!e.Reasons[0].Since.Equal(since) {
 		t.Errorf("%+v", e)
 	}
-	if e, err = explain.Entity(m.Ctx, m.DB, entity.MachineTag("1")); err != nil || !e.Since.IsZero() || !e.Reasons[0].Since.IsZero() {
+	if e, err = explain.New(m.DB).Explain(m.Ctx, entity.MachineTag("1")); err != nil || !e.Since.IsZero() || !e.Reasons[0].Since.IsZero() {
 		t.Errorf("%+v, %v", e, err)
 	}
 	for tag, want := range map[entity.Tag]string{entity.MachineTag("7"): "instance i-7 of machine 7", entity.StorageTag("data/7"): "filesystem f of storage data/7"} {
-		if e, err = explain.Entity(m.Ctx, m.DB, tag); err != nil || e.Life != entity.Gone || len(e.Leftovers) != 1 || e.Leftovers[0].What != want {
+		if e, err = explain.New(m.DB).Explain(m.Ctx, tag); err != nil || e.Life != entity.Gone || len(e.Leftovers) != 1 || e.Leftovers[0].What != want {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
 	for _, tag := range []entity.Tag{entity.MachineTag("9"), entity.UnitTag("gone/0"), entity.ServiceTag("gone"), entity.OfferTag("gone"), entity.RelationTag("a:b c:d")} {
-		if _, err = explain.Entity(m.Ctx, m.DB, tag); !entity.IsNotFound(err) {
+		if _, err = explain.New(m.DB).Explain(m.Ctx, tag); !entity.IsNotFound(err) {
 			t.Errorf("%v: %v", tag, err)
 		}
 	}
-	_, err = explain.Entity(m.Ctx, m.DB, entity.UserTag("bob"))
+	_, err = explain.New(m.DB).Explain(m.Ctx, entity.UserTag("bob"))
 	m.Refused(err, entity.Invalid, `cannot explain "user-bob"`)
 }
 
@@ -404,4 +406,37 @@ func TestUnsettled(t *testing.T) {
 	m.OK(err)
 	modeltest.Same(t, "unsettled are", fmt.Sprint(got), "[service-old service-stopped relation-a.b#c.d unit-mysql-2 unit-mysql-10 machine-1 machine-3 "+
 		"storage-data-0 offer-shop service-far machine-4 storage-data-1 unit-mysql-3 unit-mysql-4 machine-2]")
+}
+
+// What many wait for an Explainer looks up once: in which spaces their machine must be, and what holds up the upgrade of
+// their service. Another one looks again.
+func TestExplainerLooksUpOnce(t *testing.T) {
+	t.Parallel()
+	m := modeltest.New(t, spaces, machine(alive, ""), modeldb.Service{Living: alive, Name: "mysql", CharmURL: "local:mysql-1",
+		Rollout: &modeldb.Rollout{ID: "r", Batch: 1}, Bindings: []modeldb.Binding{{Space: "1"}}})
+	for i := range 5 {
+		m.Put(unit(alive, func(u *modeldb.Unit) {
+			u.Name, u.CharmURL, u.Started = fmt.Sprint("mysql/", i), "local:mysql-0", i > 1
+			if i == 4 {
+				u.Turn = &modeldb.Turn{Rollout: "r"}
+			}
+		}))
+	}
+	const ailing, needs = "; until then unit mysql/4 is not upgraded yet | ", `; it must have an address in space "db" (bindings of service "mysql") | `
+	first := explain.New(m.DB)
+	check := func(x *explain.Explainer, unit, text string, want bool) {
+		t.Helper()
+		e, err := x.Explain(m.Ctx, entity.UnitTag(unit))
+		if m.OK(err); strings.Contains(strings.Join(shown(e), "\n"), text) != want {
+			t.Errorf("of %s it says %q", unit, shown(e))
+		}
+	}
+	check(first, "mysql/0", needs, true)
+	check(first, "mysql/2", ailing, true)
+	m.Remove(modeldb.UnitsC, "mysql/4")
+	m.Set(modeldb.ServicesC, "mysql", bson.DocElem{Name: "bindings", Value: nil})
+	check(first, "mysql/1", needs, true)
+	check(first, "mysql/3", ailing, true)
+	check(explain.New(m.DB), "mysql/1", needs, false)
+	check(explain.New(m.DB), "mysql/3", ailing, false)
 }

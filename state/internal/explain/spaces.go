@@ -14,9 +14,9 @@ import (
 	"juju/state/internal/networks"
 )
 
-// needs returns in which spaces a machine without an instance must have an address, or none, and who demands that, as the end
+// demands returns in which spaces a machine without an instance must have an address, or none, and who demands that, as the end
 // of a sentence; "" if it may be in any.
-func (x *explainer) needs(ctx context.Context, m modeldb.Machine) (string, error) {
+func (x *explainer) demands(ctx context.Context, m modeldb.Machine) (string, error) {
 	text, err := x.db.Constraints(ctx, modeldb.MachineKey(m.ID))
 	if err != nil {
 		return "", err
@@ -49,7 +49,8 @@ func (x *explainer) needs(ctx context.Context, m modeldb.Machine) (string, error
 	if err != nil {
 		return "", err
 	}
-	for _, u := range units {
+	slices.SortFunc(units, func(a, b modeldb.Unit) int { return entity.CompareNatural(a.Service, b.Service) })
+	for _, u := range slices.CompactFunc(units, func(a, b modeldb.Unit) bool { return a.Service == b.Service }) {
 		service, err := x.db.Service(ctx, u.Service)
 		if err != nil {
 			return "", err

@@ -214,8 +214,8 @@ func releaseOps(o *modeltxn.Ops, s modeldb.Service, u member, at time.Time) {
 }
 
 // Holds says what a unit of a service waits for that keeps its charm until its turn in a rollout, and whether a user must
-// act; "" if it does not wait. Whether agents are lost is not known here.
-func Holds(ctx context.Context, db *modeltxn.DB, s modeldb.Service, u modeldb.Unit) (why string, user bool, err error) {
+// act; "" if it does not wait. ailing is Ailing for the service.
+func Holds(s modeldb.Service, u modeldb.Unit, ailing func() (string, error)) (why string, user bool, err error) {
 	r := s.Rollout
 	if r == nil || u.CharmURL == "" || u.CharmURL == s.CharmURL || u.InTurn(r) || u.Life != entity.Alive {
 		return "", false, nil
@@ -225,14 +225,22 @@ func Holds(ctx context.Context, db *modeltxn.DB, s modeldb.Service, u modeldb.Un
 	if r.Stopped != "" {
 		return why + "; the upgrade has stopped: " + r.Stopped, true, nil
 	}
+	units, err := ailing()
+	if units != "" {
+		why += "; until then " + units
+	}
+	return why, false, err
+}
+
+// Ailing says what is wrong with the units of a service whose turn it was in its rollout; "" if nothing is. Whether agents
+// are lost is not known here.
+func Ailing(ctx context.Context, db *modeltxn.DB, s modeldb.Service) (string, error) {
 	units, err := members(ctx, db, s.Name, "")
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	if ailing, _, _ := progress(s, units); len(ailing) > 0 {
-		why += "; until then " + some(ailing)
-	}
-	return why, false, nil
+	ailing, _, _ := progress(s, units)
+	return some(ailing), nil
 }
 
 // members reads the Alive units of a service, in natural order.

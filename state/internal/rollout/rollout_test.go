@@ -349,7 +349,9 @@ func TestHolds(t *testing.T) {
 	r := newRollout(t, 3, batch(2))
 	holds := func(unit, want string, wantUser bool) {
 		t.Helper()
-		why, user, err := rollout.Holds(r.Ctx, r.DB, r.service(), modeltest.Get[modeldb.Unit](r.Model, unit))
+		why, user, err := rollout.Holds(r.service(), modeltest.Get[modeldb.Unit](r.Model, unit), func() (string, error) {
+			return rollout.Ailing(r.Ctx, r.DB, r.service())
+		})
 		if r.OK(err); why != want || user != wantUser {
 			t.Errorf("%s: %q, %v; want %q, %v", unit, why, user, want, wantUser)
 		}
