@@ -103,12 +103,8 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 	if all.Units, err = modelstatus.Workloads(ctx, u.st.db, units); err != nil {
 		return all, err
 	}
-	var workloads []entity.Status
-	for _, each := range units { // in order, which decides between equal statuses
-		workloads = append(workloads, all.Units[each.Name])
-	}
 	set, err := u.st.db.Status(ctx, modeldb.ServiceKey(u.doc.Service))
-	all.Service = modelstatus.OfService(set, workloads)
+	all.Service = modelstatus.OfService(set, leader.Holder, modeldb.NamesOf(units), func(unit string) entity.Status { return all.Units[unit] })
 	return all, err
 }
 

@@ -31,7 +31,7 @@ func (x CrossModel) WatchRemotes(ctx context.Context) (<-chan struct{}, error) {
 // WatchShared fires when anything that other models see may have changed.
 func (x CrossModel) WatchShared(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, x.st.hub, watcher.Collection(modeldb.ModelC), watcher.Collection(modeldb.OffersC),
-		watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC)), nil
+		watcher.Collection(modeldb.LeadersC), watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC)), nil
 }
 
 // Connections returns the relations with services of other models, by number.

@@ -145,9 +145,10 @@ func Shown(ctx context.Context, db *modeltxn.DB, service string) (entity.Status,
 	if err != nil {
 		return entity.Status{}, err
 	}
-	var workloads []entity.Status
-	for _, u := range units {
-		workloads = append(workloads, by[u.Name])
+	leader, _, err := db.Leader(ctx, service)
+	if err != nil {
+		return entity.Status{}, err
 	}
-	return modelstatus.OfService(said.Mended(), workloads), nil
+	workload := func(unit string) entity.Status { return by[unit] }
+	return modelstatus.OfService(said.Mended(), leader.Holder, modeldb.NamesOf(units), workload), nil
 }

@@ -211,6 +211,9 @@ func TestShown(t *testing.T) {
 		}
 	}
 	shown(entity.StatusBlocked, "no license")
+	m.Put(modeldb.Unit{Name: "mysql/2", Service: "mysql"}, modeldb.Status{ID: modeldb.WorkloadKey("mysql/2"), Status: entity.StatusBlocked, Message: "no space"},
+		modeldb.Leader{Service: "mysql", Holder: "mysql/2"})
+	shown(entity.StatusBlocked, "no space")
 	m.Put(modeldb.Status{ID: modeldb.ServiceKey("mysql"), Status: entity.StatusActive, Message: "all is well"})
 	shown(entity.StatusActive, "all is well")
 }

@@ -35,6 +35,15 @@ type Unit struct {
 	Turn *Turn `bson:"turn,omitempty"`
 }
 
+// NamesOf returns the names of units.
+func NamesOf(units []Unit) []string {
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.Name
+	}
+	return names
+}
+
 // A Turn is when a unit was told to run its service's charm during a rollout.
 type Turn struct {
 	Rollout string            `bson:"rollout"` // its ID

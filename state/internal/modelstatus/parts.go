@@ -87,14 +87,10 @@ func (l *Live) Part(ctx context.Context, key entity.PartKey) (p entity.Part, exi
 func (l *Live) service(ctx context.Context, name string) *entity.ServicePart {
 	a := l.all
 	doc, said := a.services[name], a.statuses[modeldb.ServiceKey(name)]
-	workloads := make([]entity.Status, 0, len(l.ofService[name]))
-	for _, unit := range l.ofService[name] { // in the order in which Read judges them
-		workloads = append(workloads, a.workload(unit))
-	}
 	part := &entity.ServicePart{Constraints: a.constraints[modeldb.ServiceKey(name)].Value, ServiceStatus: entity.ServiceStatus{
 		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(),
 		Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
-		Status: withRollout(OfService(said.Mended(), workloads), doc.Rollout), WorkloadVersion: said.Version, Rollout: doc.Rollout.Public(),
+		Status: withRollout(a.statusOfService(name, l.ofService[name]), doc.Rollout), WorkloadVersion: said.Version, Rollout: doc.Rollout.Public(),
 	}}
 	if ch, err := l.db.Charm(ctx, doc.CharmURL); err == nil {
 		part.Config = ch.Config.UsableSettings(l.settings[modeldb.ServiceKey(name)].Settings)

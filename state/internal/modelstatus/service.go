@@ -2,6 +2,7 @@ package modelstatus
 
 import (
 	"context"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -47,10 +48,20 @@ func withRollout(shown entity.Status, r *modeldb.Rollout) entity.Status {
 	return shown
 }
 
-// OfService returns the status of a service: the one set by its leader, or else the worst of its units'.
-func OfService(set entity.Status, workloads []entity.Status) entity.Status {
+// OfService returns the status of a service: the one set by its leader, or else the worst of its units'. Of equally bad ones
+// it is that of the unit that leads, which speaks for the service, or else the first. workload returns the status of one of
+// its units.
+func OfService(set entity.Status, leader string, units []string, workload func(unit string) entity.Status) entity.Status {
 	if set.Status != entity.StatusUnknown {
 		return set
+	}
+	var workloads []entity.Status
+	for _, unit := range units {
+		if unit == leader {
+			workloads = slices.Insert(workloads, 0, workload(unit))
+		} else {
+			workloads = append(workloads, workload(unit))
+		}
 	}
 	shown := entity.Worst(workloads)
 	if shown.Since.IsZero() {

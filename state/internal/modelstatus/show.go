@@ -135,16 +135,13 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		slices.Sort(others)
 	}
 	slices.Sort(s.SubordinateTo)
-	var workloads []entity.Status
-	for _, unit := range units {
-		u := a.unit(unit, subordinates)
-		workloads = append(workloads, u.Workload)
-		if !doc.Subordinate {
-			s.Units = append(s.Units, u)
+	if !doc.Subordinate {
+		for _, unit := range units {
+			s.Units = append(s.Units, a.unit(unit, subordinates))
 		}
 	}
-	said := a.statuses[modeldb.ServiceKey(name)]
-	s.Status, s.WorkloadVersion = withRollout(OfService(said.Mended(), workloads), doc.Rollout), said.Version
+	s.Status = withRollout(a.statusOfService(name, units), doc.Rollout)
+	s.WorkloadVersion = a.statuses[modeldb.ServiceKey(name)].Version
 	if why := a.damaged[name]; why != nil {
 		s.Status.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %v)", s.Status.Message, why))
 	}
@@ -156,6 +153,12 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		s.Bindings[b.Endpoint] = a.networks.NameOf(b.Space)
 	}
 	return s
+}
+
+// statusOfService returns the status of a service with these units, in order.
+func (a *everything) statusOfService(name string, units []string) entity.Status {
+	said := a.statuses[modeldb.ServiceKey(name)]
+	return OfService(said.Mended(), a.leaders[name].Holder, units, a.workload)
 }
 
 // newerCharm returns the newest revision of a charm in the model; "" if it is in use.

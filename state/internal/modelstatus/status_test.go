@@ -2,6 +2,7 @@ package modelstatus_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -220,21 +221,27 @@ func TestWhatANewUnitWaitsFor(t *testing.T) {
 	}
 }
 
-// A service shows what its leader has set, or else the worst of its units' statuses.
+// A service shows what its leader has set, or else the worst of its units' statuses; of equally bad ones, the leader's.
 func TestOfService(t *testing.T) {
 	t.Parallel()
-	word := func(w entity.StatusWord) entity.Status { return entity.Status{Status: w, Since: since} }
-	for _, c := range []struct {
-		set       entity.StatusWord
-		workloads []entity.Status
-		want      entity.StatusWord
-	}{
-		{entity.StatusActive, []entity.Status{word(entity.StatusError)}, entity.StatusActive},
-		{entity.StatusUnknown, []entity.Status{word(entity.StatusActive), word(entity.StatusBlocked), word(entity.StatusWaiting)}, entity.StatusBlocked},
-		{entity.StatusUnknown, nil, entity.StatusUnknown},
+	for _, c := range []struct{ set, workloads, leader, want string }{
+		{"active", "error", "", "active: "},
+		{"unknown", "active blocked waiting blocked", "", "blocked: 1"},
+		{"unknown", "active blocked waiting blocked", "3", "blocked: 3"},
+		{"unknown", "active blocked waiting", "0", "blocked: 1"},
+		{"unknown", "", "0", "unknown: "},
 	} {
-		if got := modelstatus.OfService(word(c.set), c.workloads); got.Status != c.want || !got.Since.Equal(since) {
-			t.Errorf("%s with %v: %v", c.set, c.workloads, got)
+		words := strings.Fields(c.workloads)
+		var units []string
+		for i := range words {
+			units = append(units, strconv.Itoa(i))
+		}
+		got := modelstatus.OfService(entity.Status{Status: entity.StatusWord(c.set), Since: since}, c.leader, units, func(unit string) entity.Status {
+			i, _ := strconv.Atoi(unit)
+			return entity.Status{Status: entity.StatusWord(words[i]), Message: unit, Since: since}
+		})
+		if shown := string(got.Status) + ": " + got.Message; shown != c.want || !got.Since.Equal(since) {
+			t.Errorf("%v: it is %s since %v", c, shown, got.Since)
 		}
 	}
 }
