@@ -324,7 +324,7 @@ func (c *Conn) UnitInfo(ctx context.Context, unit string) (UnitInfo, error) {
 	}
 	info := UnitInfo{r.WorkloadVersion, r.Machine, r.OpenedPorts, r.PublicAddress, r.Charm, r.Leader, r.Life, nil}
 	for _, one := range r.RelationData {
-		data := entity.RelationData{ID: one.RelationID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint,
+		data := entity.RelationData{ID: one.RelationID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint, CrossModel: one.CrossModel,
 			Application: one.ApplicationData, Units: map[string]entity.UnitRelationData{}}
 		for name, of := range one.Units {
 			data.Units[name] = entity.UnitRelationData{InScope: of.InScope, Settings: of.UnitData}

@@ -428,7 +428,7 @@ func unitResult(ctx context.Context, c *Caller, tag params.Tag) (*params.UnitRes
 		r.OpenedPorts = append(r.OpenedPorts, p.PortRange.String())
 	}
 	for _, one := range relations {
-		data := params.EndpointRelationData{RelationID: one.ID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint,
+		data := params.EndpointRelationData{RelationID: one.ID, Endpoint: one.Endpoint, RelatedEndpoint: one.RelatedEndpoint, CrossModel: one.CrossModel,
 			ApplicationData: one.Application, Units: map[string]params.RelationData{}}
 		for name, of := range one.Units {
 			data.Units[name] = params.RelationData{InScope: of.InScope, UnitData: of.Settings}

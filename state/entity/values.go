@@ -91,6 +91,7 @@ type RelationData struct {
 	ID              int
 	Endpoint        string                      // name of the unit's own endpoint
 	RelatedEndpoint string                      // name of the other, or the same for a peer relation
+	CrossModel      bool                        // the other end is in another model
 	Application     map[string]string           // set by the leader of the service at the other end
 	Units           map[string]UnitRelationData // the unit itself and those at the other end, by name
 }

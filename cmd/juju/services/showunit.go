@@ -57,6 +57,7 @@ type (
 	shownRelation struct {
 		ID              int                  `yaml:"relation-id" json:"relation-id"`
 		Endpoint        string               `yaml:"endpoint" json:"endpoint"`
+		CrossModel      bool                 `yaml:"cross-model,omitempty" json:"cross-model,omitempty"`
 		RelatedEndpoint string               `yaml:"related-endpoint" json:"related-endpoint"`
 		Application     map[string]string    `yaml:"application-data" json:"application-data"`
 		Local           *shownData           `yaml:"local-unit,omitempty" json:"local-unit,omitempty"`
@@ -132,7 +133,8 @@ func (u *showUnit) shown(unit string, info client.UnitInfo) shownUnit {
 		if u.endpoint != "" && u.endpoint != r.Endpoint {
 			continue
 		}
-		one := shownRelation{ID: r.ID, Endpoint: r.Endpoint, RelatedEndpoint: r.RelatedEndpoint, Application: notNil(r.Application)}
+		one := shownRelation{ID: r.ID, Endpoint: r.Endpoint, CrossModel: r.CrossModel, RelatedEndpoint: r.RelatedEndpoint,
+			Application: notNil(r.Application)}
 		if u.app {
 			shown.Relations = append(shown.Relations, one)
 			continue

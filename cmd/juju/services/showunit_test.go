@@ -29,7 +29,7 @@ func TestRelationDataOfAUnit(t *testing.T) {
 			{ID: 4, Endpoint: "store", RelatedEndpoint: "db", Application: map[string]string{"name": "shop"}, Units: map[string]entity.UnitRelationData{
 				"web/0": {InScope: true, Settings: map[string]string{"user": "wp"}}, "db/0": {InScope: true, Settings: map[string]string{"host": "h"}},
 				"db/1": {}}},
-			{ID: 5, Endpoint: "site", RelatedEndpoint: "http"},
+			{ID: 5, Endpoint: "site", RelatedEndpoint: "http", CrossModel: true},
 		}}
 	u.CheckShown("showunit.txt")
 }

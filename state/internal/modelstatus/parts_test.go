@@ -70,14 +70,17 @@ func TestGoalState(t *testing.T) {
 	}
 }
 
-// A unit sees in its relations what it has set itself, and what the units and the service at the other end have.
+// A unit sees in its relations what it has set itself, and what the units and the service at the other end have, but not what
+// units have left that are gone: web/1, log/1, and a unit of another model that is in no scope.
 func TestRelationData(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	set := func(r modeldb.Relation, of, container string) {
 		m.Put(modeldb.Settings{ID: modeldb.RelationSettingsKey(r.ID, of), Relation: &r.ID, Container: container, Settings: map[string]any{"by": of}})
 	}
-	for _, r := range []modeldb.Relation{site, container} {
+	across := modeldb.NewRelation(9, end("mysql", "backup", "requirer"), modeldb.Endpoint{Service: "store", Name: "disk", Role: "provider", Remote: true})
+	m.Put(across)
+	for _, r := range []modeldb.Relation{site, container, across} {
 		for _, e := range r.Endpoints {
 			m.Put(modeldb.RelationEnd{Service: e.Service, Relation: r.Key})
 		}
@@ -85,10 +88,14 @@ func TestRelationData(t *testing.T) {
 	for _, of := range []string{"mysql/0", "mysql/1", "mysql", "web/0", "web/1", "web"} {
 		set(site, of, "")
 	}
+	for _, of := range []string{"store", "store/0", "store/1"} {
+		set(across, of, "")
+	}
 	set(container, "mysql/0", "mysql/0")
 	set(container, "log/0", "mysql/0")
 	set(container, "log/1", "mysql/1")
-	m.Put(modeldb.Scope{ID: "2#requirer#web/0", Relation: 2, Unit: "web/0"}, modeldb.Scope{ID: "2#provider#mysql/0", Relation: 2, Unit: "mysql/0"})
+	m.Put(modeldb.Scope{ID: "2#requirer#web/0", Relation: 2, Unit: "web/0"}, modeldb.Scope{ID: "2#provider#mysql/0", Relation: 2, Unit: "mysql/0"},
+		modeldb.Scope{ID: "9#provider#store/1", Relation: 9, Unit: "store/1"})
 	got, err := modelstatus.RelationData(m.Ctx, m.DB, modeltest.Get[modeldb.Unit](m, "mysql/0"))
 	m.OK(err)
 	by := func(in bool, of string) entity.UnitRelationData {
@@ -97,7 +104,9 @@ func TestRelationData(t *testing.T) {
 	modeltest.Same(t, "mysql/0 sees", got, []entity.RelationData{
 		{ID: 1, Endpoint: "juju-info", RelatedEndpoint: "info", Units: map[string]entity.UnitRelationData{"mysql/0": by(false, "mysql/0"), "log/0": by(false, "log/0")}},
 		{ID: 2, Endpoint: "server", RelatedEndpoint: "db", Application: map[string]string{"by": "web"},
-			Units: map[string]entity.UnitRelationData{"mysql/0": by(true, "mysql/0"), "web/0": by(true, "web/0"), "web/1": by(false, "web/1")}}})
+			Units: map[string]entity.UnitRelationData{"mysql/0": by(true, "mysql/0"), "web/0": by(true, "web/0")}},
+		{ID: 9, Endpoint: "backup", RelatedEndpoint: "disk", CrossModel: true, Application: map[string]string{"by": "store"},
+			Units: map[string]entity.UnitRelationData{"store/1": by(true, "store/1")}}})
 }
 
 // Storage is shown with where it is, and with what happens to it.
