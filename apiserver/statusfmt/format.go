@@ -97,13 +97,45 @@ func allUnits(m *entity.ModelStatus) (all []entity.UnitStatus) {
 	return all
 }
 
-// portTexts returns the ports of a unit in the form "80/tcp".
+// portTexts returns the ports of a unit in the form "80/tcp", for programs.
 func portTexts(u entity.UnitStatus) []string {
 	texts := make([]string, len(u.OpenedPorts))
 	for i, p := range u.OpenedPorts {
 		texts[i] = p.String()
 	}
 	return texts
+}
+
+// portGroups returns ports for people: those of a protocol together, adjacent ones as a range, as in
+// "80,443,8000-8010/tcp 53/udp".
+func portGroups(ports []entity.PortRange) string {
+	ports = slices.Clone(ports)
+	slices.SortFunc(ports, entity.ComparePorts)
+	var merged []entity.PortRange
+	for _, p := range ports {
+		last := len(merged) - 1
+		if last >= 0 && merged[last].Protocol == p.Protocol && p.From <= merged[last].To+1 {
+			merged[last].To = max(merged[last].To, p.To)
+		} else {
+			merged = append(merged, p)
+		}
+	}
+	text := ""
+	for i, p := range merged {
+		ports, protocol, _ := strings.Cut(p.String(), "/")
+		switch {
+		case i == 0:
+		case merged[i-1].Protocol == p.Protocol:
+			text += ","
+		default:
+			text += " "
+		}
+		text += ports
+		if last := i == len(merged)-1 || merged[i+1].Protocol != p.Protocol; last && protocol != "" {
+			text += "/" + protocol
+		}
+	}
+	return text
 }
 
 // charmName splits a charm's URL: "local:jammy/web-3" is web, 3.

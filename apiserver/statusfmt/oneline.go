@@ -26,7 +26,7 @@ func Oneline(w io.Writer, m *entity.ModelStatus, o Options) (err error) {
 			}
 			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), display.Line(u.Name),
 				display.Line(u.PublicAddress),
-				paint(u.Agent), paint(u.Workload), display.Line(strings.Join(portTexts(u), ", ")))
+				paint(u.Agent), paint(u.Workload), display.Line(portGroups(u.OpenedPorts)))
 			_, err = fmt.Fprintln(w, strings.TrimRight(line, " "))
 		})
 	}

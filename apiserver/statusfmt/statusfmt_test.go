@@ -77,7 +77,8 @@ func rich() *entity.ModelStatus {
 					{Name: "web/2", Machine: "0", Workload: status(entity.StatusActive, "serves all"),
 						Agent:  status(entity.StatusExecuting, "running config-changed hook"),
 						Leader: true, PublicAddress: "127.1.0.2", CharmURL: "local:jammy/web-2", WorkloadVersion: "1.27",
-						OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: 8000, To: 8010, Protocol: "tcp"}},
+						OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: 443, To: 443, Protocol: "tcp"},
+							{From: 8000, To: 8009, Protocol: "tcp"}, {From: 8010, To: 8010, Protocol: "tcp"}},
 						Subordinates: []entity.UnitStatus{{Name: "logging/0", Machine: "0",
 							Workload: status(entity.StatusWaiting, "für später"),
 							Agent:    status(entity.StatusIdle, ""), PublicAddress: "127.1.0.2"}}},
@@ -94,7 +95,7 @@ func rich() *entity.ModelStatus {
 				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db", Role: "requirer"},
 					{Service: "riak", Name: "data", Role: "provider"}}},
 			{ID: 3, Key: "logging:logs web:juju-info", Interface: "juju-info", Scope: "container",
-				Status: status("suspended", ""),
+				Status: status("suspended", "for the night"),
 				Endpoints: []entity.EndpointStatus{{Service: "logging", Name: "logs", Role: "requirer", Subordinate: true},
 					{Service: "web", Name: "juju-info", Role: "provider"}}},
 		},
@@ -138,7 +139,7 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 				}
 			}
 			for _, name := range strings.Fields("riak/0 web/2* logging/0 web/10 logging-agent maintenance allocating 10.0.3.4 127.1.0.2 " +
-				"0/lxd/10 i-2 ubuntu@22.04 local 80/tcp,8000-8010/tcp") {
+				"0/lxd/10 i-2 ubuntu@22.04 local 80,443,8000-8010/tcp") {
 				if !slices.Contains(strings.Fields(plain), name) {
 					t.Errorf("at %d columns %q is cut or missing:\n%s", width, name, plain)
 				}

@@ -185,7 +185,7 @@ func unitTable(m *entity.ModelStatus) *table {
 				said.Message += upgradeOf(u, services[entity.UnitService(u.Name)])
 			}
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
-				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
+				cell{text: u.PublicAddress}, cell{text: portGroups(u.OpenedPorts)}, cell{text: message(u.Life, said)})
 		})
 	}
 	return t
@@ -263,8 +263,8 @@ func relationTable(m *entity.ModelStatus) *table {
 			}
 		}
 		said := r.Status
-		if said.Message == "" && said.Status != "joined" && r.Life == entity.Alive {
-			said.Message = string(said.Status)
+		if said.Status != "joined" && r.Life == entity.Alive {
+			said.Message = strings.TrimSuffix(string(said.Status)+": "+said.Message, ": ")
 		}
 		t.add(plain(provider, requirer, r.Interface, relationType(r), message(r.Life, said))...)
 	}
