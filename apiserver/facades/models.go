@@ -184,11 +184,11 @@ func modelManagerModelInfo(ctx context.Context, c *Caller, p params.Entities) (p
 		})}, nil
 }
 
-// namedModel returns one of the rows of models that the caller can read. The error is the same if the model does not exist.
+// namedModel returns one of the rows of models that the caller can read. To others than superusers, the error is the same if the model does not exist.
 func namedModel(c *Caller, rows []controller.ModelRow, tag params.Tag) (controller.ModelRow, error) {
 	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return tag.Tag == entity.ModelTag(row.UUID) })
 	if i < 0 {
-		return controller.ModelRow{}, lacksModel(c.Tag, tag.ID, "", controller.AccessRead)
+		return controller.ModelRow{}, lacksModel(c.Identity, tag.ID, "", controller.AccessRead)
 	}
 	return rows[i], nil
 }

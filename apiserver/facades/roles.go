@@ -81,7 +81,7 @@ func Lacks(id Identity, model *state.State, who Roles) error {
 		case model == nil:
 			return lacksController(id, controllerLevels[i])
 		default:
-			return lacksModel(id.Tag, model.Name(), id.ModelAccess, modelLevels[i])
+			return lacksModel(id, model.Name(), id.ModelAccess, modelLevels[i])
 		}
 	}
 	return Denied()
@@ -92,14 +92,18 @@ func lacksController(id Identity, level string) error {
 		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level, id.Tag.ID, id.ControllerAccess)
 }
 
-// lacksModel is Lacks for a model that a user names. A user without any access to it does not learn whether it exists.
-func lacksModel(user entity.Tag, model, has, level string) error {
-	if has == "" {
-		return entity.WithHint(Denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.ID)
+// lacksModel is Lacks for a model that a user names. A user without any access to it does not learn whether it exists; a
+// superuser, who has access to every model, does.
+func lacksModel(user Identity, model, has, level string) error {
+	switch {
+	case has == "" && user.ControllerAccess == controller.AccessSuperuser:
+		return entity.Errorf(entity.NotFound, "model %q not found", model)
+	case has == "":
+		return entity.WithHint(Denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.Tag.ID)
 	}
 	return entity.WithHint(Denied(), "This needs %q access to model %q; %s has %q. An administrator of the model can grant it: "+
 		"juju grant %[3]s %[1]s %[2]s",
-		level, model, user.ID, has)
+		level, model, user.Tag.ID, has)
 }
 
 // lacksModelAdmin is the error for something that only admins of the model may do.
@@ -110,7 +114,7 @@ func (c *Caller) lacksModelAdmin(ctx context.Context, uuid, has string) error {
 			name = st.Name()
 		}
 	}
-	return lacksModel(c.Tag, name, has, controller.AccessAdmin)
+	return lacksModel(c.Identity, name, has, controller.AccessAdmin)
 }
 
 // The levels of access that grant the roles Reader, Writer and Admin.

@@ -154,7 +154,7 @@ func modelUsers(ctx context.Context, c *Caller, model params.Tag) ([]entity.Mode
 		return nil, err
 	}
 	if isKind(model, entity.KindModel) != nil || id.Roles&Reader == 0 {
-		return nil, lacksModel(c.Tag, model.ID, "", controller.AccessRead) // the same if the model does not exist
+		return nil, lacksModel(c.Identity, model.ID, "", controller.AccessRead) // the same if the model does not exist
 	}
 	users, err := c.Controller.ModelUsers(ctx, model.ID)
 	if err != nil {

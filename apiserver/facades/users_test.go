@@ -102,6 +102,15 @@ func TestPermissionErrorNamesTheMissingAccess(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", test.about, test.err, entity.Hint(test.err), test.want)
 		}
 	}
+	raw = w.root()
+	for about, err := range map[string]error{"a grant": grant(none), "destroying it": destroy(none), "checking it": check(none),
+		"its users":   raw.call("UserManager", 3, "ModelUserInfo", one(none)).Err(),
+		"its info":    facadestest.Within(raw.call("ModelManager", 10, "ModelInfo", one(none))),
+		"watching it": raw.call("Status", 1, "WatchModel", params.Entity{Tag: none}).Err()} {
+		if !errors.Is(err, entity.NotFound) || !strings.Contains(err.Error(), `model "`+none.ID+`" not found`) {
+			t.Errorf("a superuser asks about no model: %s: %v", about, err)
+		}
+	}
 }
 
 // Users who are not superusers can act only on themselves and on the models whose admins they
