@@ -261,13 +261,7 @@ func OfferOf(o entity.Offer) ApplicationOfferAdminDetails {
 		d.Users = append(d.Users, OfferUserDetails{u.User, u.DisplayName, u.Access})
 	}
 	for _, c := range o.Connections {
-		status := entity.Status{Status: "joined"}
-		switch {
-		case c.Life != entity.Alive:
-			status.Status = "broken"
-		case c.Suspended:
-			status = entity.Status{Status: "suspended", Message: c.Message}
-		}
+		status := c.Status()
 		d.Connections = append(d.Connections, OfferConnection{SourceModelTag: TagOf(entity.ModelTag(c.Model)), RelationID: c.Relation,
 			Username: c.User, Endpoint: c.Endpoint, Status: *StatusOf(status), IngressSubnets: append([]string{}, c.Ingress...)})
 	}
@@ -283,7 +277,7 @@ func (d ApplicationOfferAdminDetails) Read() entity.Offer {
 	}
 	for _, w := range d.Connections {
 		c := entity.Connection{Relation: w.RelationID, Model: w.SourceModelTag.ID, User: w.Username, Endpoint: w.Endpoint,
-			Ingress: w.IngressSubnets}
+			Ingress: w.IngressSubnets, Since: w.Status.Read().Since}
 		switch w.Status.Status {
 		case "broken":
 			c.Life = entity.Dying

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A RemoteEndpoint is an endpoint of an offered service.
@@ -61,7 +62,8 @@ type Connection struct {
 	Life      Life   // its life
 	Endpoint  string // the name of its own service's endpoint
 	Suspended bool
-	Message   string // why it is suspended
+	Message   string    // why it is suspended
+	Since     time.Time // when it began to live so, or was last suspended or resumed
 
 	Model string // the other
 	User  string // who consumed the offer
@@ -82,6 +84,17 @@ type Connection struct {
 	Counterpart int
 	// Ingress are the subnets that its connections come from, which the offered service's ports are open to.
 	Ingress []string
+}
+
+// Status returns the status of a connection, as users see it.
+func (c Connection) Status() Status {
+	switch {
+	case c.Life != Alive:
+		return Status{Status: "broken", Since: c.Since}
+	case c.Suspended:
+		return Status{Status: "suspended", Message: c.Message, Since: c.Since}
+	}
+	return Status{Status: "joined", Since: c.Since}
 }
 
 // A NearEnd is the end of a relation with a remote service that the other model gets to know.

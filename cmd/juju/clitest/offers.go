@@ -12,7 +12,7 @@ import (
 func anOffer() entity.Offer {
 	return entity.Offer{Name: "store", UUID: "u", Service: "store", CharmURL: "local:jammy/store-1", Description: "for all",
 		Endpoints:   []entity.RemoteEndpoint{{Name: "db", Role: "provider", Interface: "kv"}},
-		Connections: []entity.Connection{{Relation: 4, Model: "m", User: "bob", Endpoint: "db", Suspended: true, Message: "noon"}},
+		Connections: []entity.Connection{{Relation: 4, Model: "m", User: "bob", Endpoint: "db", Suspended: true, Message: "noon", Since: SomeTime}},
 		URL:         "admin/default.store", Model: "m", Users: []entity.OfferUser{{User: "bob", DisplayName: "Bob", Access: "consume"}}}
 }
 

@@ -2,12 +2,14 @@ package offers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
@@ -38,14 +40,15 @@ func OffersCommand(s *cli.Session) *cobra.Command {
 		Use:     "offers [OFFER]",
 		Aliases: []string{"list-offers"},
 		Short:   "List the offers of a model",
-		Long:    "List the offers of a model, and the relations that use them.",
+		Long: `List the offers of a model, and the relations that use them. The format summary lists the
+endpoints of each offer instead, and how many of its relations are joined.`,
 		Example: `  juju offers
   juju offers --active-only
   juju offers --interface mysql --format yaml`,
 		Annotations: cli.SeeAlso("offer", "show-offer", "find-offers", "remove-offer"),
 		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckListFormat(output.Format); err != nil {
+			if err := cli.CheckFormat(output.Format, "tabular", "summary"); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
@@ -62,9 +65,17 @@ func OffersCommand(s *cli.Session) *cobra.Command {
 				if active {
 					all = slices.DeleteFunc(all, func(o entity.Offer) bool { return len(o.Connections) == 0 })
 				}
-				if len(all) == 0 && output.Format == "tabular" {
+				people := output.Format == "tabular" || output.Format == "summary"
+				if len(all) == 0 && people {
 					s.Note("No offers to display.")
 					return nil
+				}
+				if output.Format == "summary" {
+					rows := [][]string{{"Offer", "Application", "Charm", "Connected", "Store", "URL", "Endpoint", "Interface", "Role"}}
+					for _, o := range all {
+						rows = append(rows, summaryRows(t, o)...)
+					}
+					return s.Write(output, cli.Table(rows))
 				}
 				rows := [][]string{{"Offer", "User", "Relation id", "Status", "Endpoint", "Interface", "Role", "Ingress subnets"}}
 				for _, o := range all {
@@ -79,7 +90,7 @@ func OffersCommand(s *cli.Session) *cobra.Command {
 	cmd.Flags().StringVar(&f.ConnectedUser, "connected-user", "", "list only the offers that this `user` uses")
 	cmd.Flags().StringVar(&f.AllowedUser, "allowed-consumer", "", "list only the offers that this `user` may use")
 	cmd.Flags().BoolVar(&active, "active-only", false, "list only the offers that a relation uses")
-	output.Flags(cmd, "tabular", cli.ListFormats...)
+	output.Flags(cmd, "tabular", append([]string{"summary"}, cli.ListFormats...)...)
 	s.ModelFlag(cmd)
 	return cmd
 }
@@ -92,7 +103,7 @@ func connectionRows(o entity.Offer) (rows [][]string) {
 	}
 	for _, c := range o.Connections {
 		e := ends[c.Endpoint]
-		rows = append(rows, []string{o.Name, c.User, strconv.Itoa(c.Relation), statusOf(c), c.Endpoint, e.Interface, e.Role,
+		rows = append(rows, []string{o.Name, c.User, strconv.Itoa(c.Relation), string(c.Status().Status), c.Endpoint, e.Interface, e.Role,
 			strings.Join(c.Ingress, ",")})
 	}
 	if len(rows) == 0 {
@@ -103,14 +114,20 @@ func connectionRows(o entity.Offer) (rows [][]string) {
 	return rows
 }
 
-func statusOf(c entity.Connection) string {
-	switch {
-	case c.Life != entity.Alive:
-		return "broken"
-	case c.Suspended:
-		return "suspended"
+// summaryRows returns a row for each endpoint of an offer, the first with the offer itself.
+func summaryRows(t cli.Target, o entity.Offer) (rows [][]string) {
+	joined := 0
+	for _, c := range o.Connections {
+		if c.Status().Status == "joined" {
+			joined++
+		}
 	}
-	return "joined"
+	row := []string{o.Name, o.Service, o.CharmURL, fmt.Sprintf("%d/%d", joined, len(o.Connections)), t.Name, o.URL}
+	for _, e := range o.Endpoints {
+		rows = append(rows, append(row, e.Name, e.Interface, e.Role))
+		row = make([]string, len(row))
+	}
+	return rows
 }
 
 // The YAML and JSON forms of offers.
@@ -131,13 +148,17 @@ type (
 		Role      string `json:"role" yaml:"role"`
 	}
 	shownConnection struct {
-		Model    string   `json:"source-model-uuid" yaml:"source-model-uuid"`
-		User     string   `json:"username" yaml:"username"`
-		Relation int      `json:"relation-id" yaml:"relation-id"`
-		Endpoint string   `json:"endpoint" yaml:"endpoint"`
-		Status   string   `json:"status" yaml:"status"`
-		Message  string   `json:"message,omitempty" yaml:"message,omitempty"`
-		Ingress  []string `json:"ingress-subnets,omitempty" yaml:"ingress-subnets,omitempty"`
+		Model    string      `json:"source-model-uuid" yaml:"source-model-uuid"`
+		User     string      `json:"username" yaml:"username"`
+		Relation int         `json:"relation-id" yaml:"relation-id"`
+		Endpoint string      `json:"endpoint" yaml:"endpoint"`
+		Status   shownStatus `json:"status" yaml:"status"`
+		Ingress  []string    `json:"ingress-subnets,omitempty" yaml:"ingress-subnets,omitempty"`
+	}
+	shownStatus struct {
+		Current string       `json:"current" yaml:"current"`
+		Message string       `json:"message,omitempty" yaml:"message,omitempty"`
+		Since   display.Time `json:"since,omitzero" yaml:"since,omitempty"`
 	}
 	shownUser struct {
 		DisplayName string `json:"display-name,omitempty" yaml:"display-name,omitempty"`
@@ -160,14 +181,19 @@ func show(t cli.Target, o entity.Offer) shownOffer {
 		one.Endpoints[e.Name] = shownEndpoint{e.Interface, e.Role}
 	}
 	for _, c := range o.Connections {
-		one.Connections = append(one.Connections, shownConnection{c.Model, c.User, c.Relation, c.Endpoint, statusOf(c), c.Message,
-			c.Ingress})
+		status := c.Status()
+		one.Connections = append(one.Connections, shownConnection{c.Model, c.User, c.Relation, c.Endpoint,
+			shownStatus{string(status.Status), status.Message, display.TimeIn(status.Since.Local(), "02 Jan 2006 15:04:05Z07:00")}, c.Ingress})
 	}
 	for _, u := range o.Users {
 		one.Users[u.User] = shownUser{u.DisplayName, u.Access}
 	}
 	return one
 }
+
+// keyOf returns the key of an offer among those of all models: its URL with the controller, which is all that another
+// model needs to consume it.
+func keyOf(t cli.Target, o entity.Offer) string { return t.Name + ":" + o.URL }
 
 // access returns the user's own access to an offer, which a superuser has without a grant.
 func access(t cli.Target, o entity.Offer) string {
@@ -224,7 +250,7 @@ func FindOffersCommand(s *cli.Session) *cobra.Command {
 						ends = append(ends, e.Interface+":"+e.Name)
 					}
 					rows = append(rows, []string{t.Name, o.URL, access(t, o), strings.Join(ends, ", ")})
-					shown[o.URL] = show(t, o)
+					shown[keyOf(t, o)] = show(t, o)
 				}
 				return s.WriteList(output, shown, rows)
 			})
@@ -276,7 +302,7 @@ func ShowOfferCommand(s *cli.Session) *cobra.Command {
 				for _, e := range o.Endpoints {
 					rows = append(rows, []string{t.Name, o.URL, access(t, o), o.Description, e.Name, e.Interface, e.Role})
 				}
-				return s.WriteList(output, map[string]shownOffer{o.URL: show(t, o)}, rows)
+				return s.WriteList(output, map[string]shownOffer{keyOf(t, o): show(t, o)}, rows)
 			})
 		},
 	}

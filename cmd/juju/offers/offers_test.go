@@ -12,7 +12,7 @@ func TestOffersAreShown(t *testing.T) {
 	u := newUser(t).WithModels()
 	u.CheckShown("offers.txt")
 	want := []string{"FindOffers [admin default]", "FindOffers [admin default store]", "FindOffers [admin default]",
-		"FindOffers [admin default]", "FindOffers [admin default unused]", "FindOffers [admin default unused]", "FindOffers [admin default none]",
+		"FindOffers [admin default]", "FindOffers [admin default]", "FindOffers [admin default unused]", "FindOffers [admin default unused]", "FindOffers [admin default none]",
 		"FindOffers [admin default web kv bob eve]", "Offer admin/default.store", "Offer admin/default.store", "Offer bob/shop.mysql",
 		"FindOffers []", "FindOffers [bob shop mysql kv]", "FindOffers [bob shop]", "FindOffers [bob shop]", "FindOffers [db-offer db]",
 		"FindOffers [none]", "RemoveOffers [admin/default.store admin/shop.mysql]", "RemoveOffers with force after 1m0s [admin/default.store]"}

@@ -32,7 +32,7 @@ func Connections(ctx context.Context, db *modeltxn.DB, query bson.D) ([]entity.C
 	for _, d := range docs {
 		far, _ := d.RemoteEnd()
 		near := d.Counterpart(far.Service)
-		c := entity.Connection{Relation: d.ID, Life: d.Life, Endpoint: near.Name, Suspended: d.Suspended, Message: d.Message, Far: far.Name,
+		c := entity.Connection{Relation: d.ID, Life: d.Life, Endpoint: near.Name, Suspended: d.Suspended, Message: d.Message, Since: d.StatusSince(), Far: far.Name,
 			Near: entity.NearEnd{Service: near.Service, RemoteEndpoint: near.Described()}}
 		if d.Consumer != nil {
 			i := slices.IndexFunc(offers, func(o modeldb.Offer) bool { return o.Name == d.Offer })

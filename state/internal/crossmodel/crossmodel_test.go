@@ -3,6 +3,7 @@ package crossmodel_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -41,6 +42,8 @@ func consumed(id int, offer string) modeldb.Relation {
 	return r
 }
 
+var told = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
 var dbRemote = modeldb.Remote{Name: "db", Model: "there", Offer: "uuid", User: "eve"}
 
 func newModel(t *testing.T, docs ...any) *modeltest.Model {
@@ -54,7 +57,9 @@ func newModel(t *testing.T, docs ...any) *modeltest.Model {
 // was removed between the reads is left out.
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, consuming(12, func(r *modeldb.Relation) { r.Joined, r.Suspended, r.Message, r.Life = true, true, "why", entity.Dying }),
+	m := newModel(t, consuming(12, func(r *modeldb.Relation) {
+		r.Joined, r.Suspended, r.Message, r.Life, r.Told = true, true, "why", entity.Dying, told
+	}),
 		consumed(4, "mysql"), modeldb.NewRelation(5, site, server), dbRemote, modeldb.Offer{Name: "mysql", UUID: "offered"})
 	all, err := crossmodel.Connections(m.Ctx, m.DB, nil)
 	m.OK(err)
@@ -62,7 +67,7 @@ func TestConnections(t *testing.T) {
 		User: "bob", Token: "t", Ingress: []string{"10.0.0.0/8"},
 		Near: entity.NearEnd{Service: "mysql", RemoteEndpoint: entity.RemoteEndpoint{Name: "server", Role: "provider", Interface: "mysql"}}}
 	modeltest.Same(t, "connections", all, []entity.Connection{offered,
-		{Relation: 12, Life: entity.Dying, Endpoint: "db", Far: "server", Suspended: true, Message: "why", Consumes: true, Remote: "db", Joined: true,
+		{Relation: 12, Life: entity.Dying, Endpoint: "db", Far: "server", Suspended: true, Message: "why", Since: told, Consumes: true, Remote: "db", Joined: true,
 			Model: "there", Offer: "uuid", User: "eve",
 			Near: entity.NearEnd{Service: "web", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}}})
 	all, err = crossmodel.Connections(m.Ctx, m.DB, bson.D{{"id", 4}})

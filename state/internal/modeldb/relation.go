@@ -38,6 +38,14 @@ type Relation struct {
 	Mirrors int `bson:"mirrors,omitempty"`
 }
 
+// StatusSince returns when the relation began to be what it is: alive, not, or suspended.
+func (d Relation) StatusSince() time.Time {
+	if d.Told.After(d.Since) {
+		return d.Told
+	}
+	return d.Since
+}
+
 func (d Relation) IsContainer() bool {
 	return d.Endpoints[0].Scope == string(charm.ScopeContainer)
 }

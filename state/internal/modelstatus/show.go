@@ -297,10 +297,7 @@ func (a *everything) openPorts(machine, unit string) (open, damaged []entity.Por
 func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 	r := entity.RelationStatus{ID: doc.ID, Key: doc.Key, Life: doc.Life,
 		Interface: doc.Endpoints[0].Interface, Scope: doc.Endpoints[0].Scope,
-		Status: entity.Status{Status: "joined", Since: doc.Since}}
-	if doc.Told.After(doc.Since) {
-		r.Status.Since = doc.Told
-	}
+		Status: entity.Status{Status: "joined", Since: doc.StatusSince()}}
 	if doc.Life != entity.Alive {
 		r.Status.Status = "broken"
 	} else if doc.Suspended {
