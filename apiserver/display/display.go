@@ -121,6 +121,26 @@ func Wrap(text string, columns int) (lines []string) {
 	return append(lines, line)
 }
 
+// Fold wraps those lines of a text that take more than a number of columns. Where a line goes on, it is indented a little
+// more than it began. Lines with several spaces between words are left as they are: they are aligned with others.
+func Fold(text string, columns int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		words := strings.TrimLeft(line, " ")
+		if Width(line) <= columns || strings.Contains(strings.TrimRight(words, " "), "  ") {
+			continue
+		}
+		indent := line[:len(line)-len(words)]
+		first, rest, more := strings.Cut(strings.Join(Wrap(words, columns-len(indent)), "\n"), "\n")
+		if lines[i] = indent + first; more {
+			indent += "  "
+			rest = strings.Join(Wrap(rest, columns-len(indent)), "\n"+indent)
+			lines[i] += "\n" + indent + rest
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // A Writer escapes what is written to it, as Text does. Writes must not split characters.
 type Writer struct{ w io.Writer }
 

@@ -50,6 +50,23 @@ func TestWidth(t *testing.T) {
 	}
 }
 
+// Long lines go on below, indented; aligned lines stay, and words stay whole.
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "",
+		"short\n":                       "short\n",
+		"one two three four":            "one two\n  three\n  four",
+		"  → one two three\nx":          "  → one\n    two\n    three\nx",
+		"a  b  ccccccccccc":             "a  b  ccccccccccc",
+		"averyveryverylongword and one": "averyveryverylongword\n  and one",
+		"日本 日本 日本":                      "日本 日本\n  日本",
+	} {
+		if got := display.Fold(text, 9); got != want {
+			t.Errorf("Fold(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 // What is encoded for programs decodes to the same value, but contains nothing that a terminal
 // acts on.
 func TestEncoding(t *testing.T) {

@@ -8,6 +8,7 @@ const (
 	Green  = "32"
 	Yellow = "33"
 	Cyan   = "36"
+	Bold   = "1"
 	Dim    = "2"
 )
 

@@ -38,25 +38,27 @@ func (t *table) add(row ...cell) {
 	t.rows = append(t.rows, row)
 }
 
-// Rows writes rows of texts as a table.
-func Rows(w io.Writer, rows [][]string) error {
+// Rows writes rows of texts, the first of them a header, as a table, as write does.
+func Rows(w io.Writer, rows [][]string, color bool, width int) error {
 	t := &table{}
 	for _, row := range rows {
 		t.add(plain(row...)...)
 	}
-	return t.write(w, false, 0)
+	return t.write(w, color, width)
 }
 
 // mark stands before a row with a cell that has changed.
 const mark = "▸ "
 
-// write writes the table, with or without colors, and fits it into the width unless that is 0.
+// write writes the table, with or without colors, and fits it into the width unless that is 0. With colors, the header is
+// bold and messages are dim.
 func (t *table) write(w io.Writer, color bool, width int) error {
 	if t.marks && width > 0 {
 		width -= display.Width(mark)
 	}
 	widths, broken := t.fit(width)
 	last := len(widths) - 1
+	t.style()
 	for n, row := range t.rows {
 		var more []string // lines of the last column below the row
 		if broken.room > 0 && len(row) > last {
@@ -77,6 +79,9 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 			lines += next + strings.Repeat(" ", foldIndent) + text + "\n"
 		}
 		for _, text := range more {
+			if color {
+				text = display.Paint(text, t.rows[n][last].color)
+			}
 			lines += next + strings.Repeat(" ", broken.indent) + text + "\n"
 		}
 		if _, err := io.WriteString(w, lines); err != nil {
@@ -84,6 +89,20 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 		}
 	}
 	return nil
+}
+
+// style gives the header and messages the styles that they have with colors.
+func (t *table) style() {
+	for n, row := range t.rows {
+		for i := range row {
+			switch {
+			case n == 0:
+				row[i].color = display.Bold
+			case i < len(t.rows[0]) && messages[t.rows[0][i].text] && row[i].color == "":
+				row[i].color = display.Dim
+			}
+		}
+	}
 }
 
 // lines returns the lines of a row: one, and one for each of the columns folds, where it goes on unless nothing is left.

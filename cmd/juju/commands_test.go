@@ -7,6 +7,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent"
+	"juju/apiserver/display"
 	"juju/cmd/juju/clitest"
 )
 
@@ -29,6 +30,29 @@ func TestUnknownCommandSuggestions(t *testing.T) {
 		"To list all commands: juju help\n")
 	u.Types("xyzzy")
 	u.Sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
+}
+
+// juju alone prints where to begin; help lists all commands, and fits into a terminal.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.Types()
+	alone := u.Out.String()
+	if n := strings.Count(alone, "\n"); u.Code != 0 || n > 22 || strings.Count(alone, "\n  ") != 12 {
+		t.Errorf("exit code %d, %d lines:\n%s", u.Code, n, alone)
+	}
+	u.Session.OutTerminal = true
+	u.Session.Width = func() int { return 64 }
+	u.Types("help", "deploy")
+	help, _, _ := strings.Cut(u.Out.String(), "\nExamples:")
+	for line := range strings.SplitSeq(help, "\n") {
+		if display.Width(line) > 64 && !strings.HasPrefix(line, "Usage:") {
+			t.Errorf("does not fit: %q", line)
+		}
+	}
+	if !strings.Contains(help, "\n                             ") {
+		t.Errorf("the help of deploy is\n%s", help)
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -432,7 +432,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 }
 
 // drawing matches the program's own sequences: colors, and those that draw progress in place.
-var drawing = regexp.MustCompile(`\x1b\[((|0|2|31|32|33|36|1;31)m|[1-9][0-9]*A|K|J)`)
+var drawing = regexp.MustCompile(`\x1b\[((|0|1|2|31|32|33|36|1;31)m|[1-9][0-9]*A|K|J)`)
 
 // unescaped returns what should not be in a printed text, "" if nothing.
 func unescaped(printed string) string {

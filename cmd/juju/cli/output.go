@@ -150,14 +150,37 @@ func (s *Session) WriteList(o Output, value any, rows [][]string) error {
 		}
 		return s.Write(o, text)
 	}
-	return s.Write(o, Table(rows))
+	return s.WriteTable(o, "", rows)
+}
+
+// WriteTable prints rows as a table with a header, below another line unless that is "". On a terminal it fits the table into
+// its width.
+func (s *Session) WriteTable(o Output, above string, rows [][]string) error {
+	var b bytes.Buffer
+	if above != "" {
+		fmt.Fprintf(&b, "%s\n\n", display.Line(above))
+	}
+	width := 0
+	if s.OutTerminal && o.Path == "" {
+		width = s.Width()
+	}
+	_ = statusfmt.Rows(&b, rows, width > 0 && s.Paints(true), width) // a buffer does not fail
+	return s.WriteStyled(o, b.Bytes())
 }
 
 // Table aligns rows in columns.
 func Table(rows [][]string) []byte {
 	var b bytes.Buffer
-	_ = statusfmt.Rows(&b, rows) // a buffer does not fail
+	_ = statusfmt.Rows(&b, rows, false, 0)
 	return b.Bytes()
+}
+
+// WriteLines prints a text whose lines a terminal wraps between words.
+func (s *Session) WriteLines(o Output, text string) error {
+	if s.OutTerminal && o.Path == "" {
+		text = display.Fold(text, s.Width())
+	}
+	return s.Write(o, []byte(text))
 }
 
 // OneOf writes "a, b or c".

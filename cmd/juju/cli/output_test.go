@@ -45,6 +45,42 @@ func TestFormatOfFile(t *testing.T) {
 	}
 }
 
+// On a terminal a table has a bold header and dim messages, and fits into the width; so do messages and errors.
+func TestTerminalsGetFittingText(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.Env["TERM"], u.Session.OutTerminal, u.Session.ErrTerminal = "xterm", true, true
+	u.Session.Width = func() int { return 30 }
+	rows := [][]string{{"Unit", "Message"}, {"a\nb", "a message that takes two lines"}}
+	if err := u.Session.WriteTable(cli.Output{}, "Controller: x\ny", rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Session.WriteLines(cli.Output{}, "  one line that takes more columns\n"); err != nil {
+		t.Fatal(err)
+	}
+	want := "Controller: x\\ny\n\n\x1b[1mUnit\x1b[0m  \x1b[1mMessage\x1b[0m\n" +
+		"a\\nb  \x1b[2ma message that takes two\x1b[0m\n      \x1b[2mlines\x1b[0m\n" +
+		"  one line that takes more\n    columns\n"
+	if got := u.Out.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	u.Session.Note("a note about %s in several lines", "something\nelse")
+	u.Session.Warn("what is about to happen to web")
+	u.Session.Report(t.Context(), entity.WithHint(errors.New("cannot do what you have asked for"), "To do it in another way: juju status"))
+	want = "a note about something\\nelse\n  in several lines\n\x1b[33mWARNING\x1b[0m what is about to\n  happen to web\n" +
+		"\x1b[31mERROR\x1b[0m cannot do what you have\n  asked for\nTo do it in another way: juju\n  status\n"
+	if got := u.Err.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	path := filepath.Join(t.TempDir(), "out")
+	if err := u.Session.WriteTable(cli.Output{Path: path}, "", rows); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "Unit  Message\na\\nb  a message that takes two lines\n" {
+		t.Errorf("in a file: %q", got)
+	}
+}
+
 func TestListsAreWritten(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
@@ -76,9 +77,10 @@ func (s *Session) Report(ctx context.Context, err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("ERROR", display.Red), display.Message(err.Error(), "  "))
+	_, text, _ := strings.Cut(s.foldErr("ERROR "+display.Message(err.Error(), "  ")), " ")
+	fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("ERROR", display.Red), text)
 	if hint := entity.Hint(err); hint != "" {
-		fmt.Fprintln(s.Stderr, display.Text(hint))
+		fmt.Fprintln(s.Stderr, s.foldErr(display.Text(hint)))
 	}
 	if IsUsage(err) || IsTrouble(err) {
 		return 2

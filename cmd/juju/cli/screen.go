@@ -27,6 +27,14 @@ func (s *Session) PaintErr(text, color string) string {
 	return display.Paint(text, color)
 }
 
+// foldErr wraps the lines of a text between words, if standard error is a terminal.
+func (s *Session) foldErr(text string) string {
+	if !s.ErrTerminal {
+		return text
+	}
+	return display.Fold(text, s.Width())
+}
+
 // above prints something above the current progress.
 func (s *Session) above(print func()) {
 	s.screen.Lock()

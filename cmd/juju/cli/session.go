@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,7 +135,8 @@ func (s *Session) Interrupted() error {
 // Note prints a message to standard error, unless --quiet is given. It escapes args, so external text belongs there.
 func (s *Session) Note(format string, args ...any) {
 	if !s.Quiet {
-		s.above(func() { fmt.Fprintf(s.Stderr, format+"\n", InLine(args)...) })
+		text := s.foldErr(fmt.Sprintf(format, InLine(args)...))
+		s.above(func() { fmt.Fprintln(s.Stderr, text) })
 	}
 }
 
@@ -142,7 +144,8 @@ func (s *Session) Note(format string, args ...any) {
 func (s *Session) Warn(warnings ...string) {
 	for _, w := range warnings {
 		if !s.Quiet {
-			s.above(func() { fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("WARNING", display.Yellow), display.Line(w)) })
+			_, text, _ := strings.Cut(s.foldErr("WARNING "+display.Line(w)), " ")
+			s.above(func() { fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("WARNING", display.Yellow), text) })
 		}
 	}
 }

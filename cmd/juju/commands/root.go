@@ -3,10 +3,12 @@ package commands
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/display"
 	"juju/cmd/juju/actions"
 	"juju/cmd/juju/backups"
 	"juju/cmd/juju/blocks"
@@ -59,7 +61,8 @@ services, relations and machines.`
   juju status`
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cmd.Help()
+			_, err := fmt.Fprint(s.Stdout, beginning(cmd))
+			return err
 		}
 		return unknownCommand(cmd, args)
 	}
@@ -130,8 +133,8 @@ services, relations and machines.`
 	help.GroupID = "looking"
 	completeNames(s, root, help)
 	root.SetHelpCommand(help)
-	root.SetUsageTemplate(usageTemplate)
-	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(strings.ReplaceAll(usageTemplate, "WIDTH", strconv.Itoa(helpWidth(s))))
+	root.SetHelpTemplate(strings.ReplaceAll(helpTemplate, "WIDTH", strconv.Itoa(helpWidth(s))))
 	for _, cmd := range root.Commands() {
 		hintUsage(cmd)
 		if mayAsk(cmd) && cmd.Flags().Lookup("yes") == nil {
@@ -221,7 +224,53 @@ lists the topics.`,
 	}
 }
 
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+// beginners are the commands that juju alone lists.
+var beginners = strings.Fields("bootstrap deploy add-relation status explain config expose add-unit upgrade-charm debug-log " +
+	"destroy-service destroy-environment")
+
+// beginning returns what juju alone prints: the commands to begin with, and where the others are.
+func beginning(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("Juju runs services: you declare which, and a controller makes it so and keeps it so.\n\n" +
+		"Usage: juju COMMAND [ARGUMENTS]\n\nCommands to begin with:\n")
+	for _, name := range beginners {
+		if cmd, _, err := root.Find([]string{name}); err == nil && cmd != root {
+			fmt.Fprintf(&b, "  %-20s %s\n", name, cmd.Short)
+		}
+	}
+	b.WriteString("\nAll commands: juju help; more about one: juju help COMMAND; other things: juju help topics\n")
+	return b.String()
+}
+
+// helpWidth returns the width of the terminal that help is printed on, or 0.
+func helpWidth(s *cli.Session) int {
+	if !s.OutTerminal {
+		return 0
+	}
+	return s.Width()
+}
+
+// prose fits the paragraphs of a help text into a width, unless that is 0. Indented lines are not prose, and stay.
+func prose(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") {
+			paragraphs[i] = strings.Join(display.Wrap(p, min(width, proseWidth)), "\n")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// proseWidth is how wide help texts are on terminals that are wider: longer lines are hard to read.
+const proseWidth = 90
+
+func init() { cobra.AddTemplateFunc("prose", prose) }
+
+// WIDTH stands for the terminal's width, or 0.
+const helpTemplate = `{{with (or .Long .Short)}}{{prose (. | trimTrailingWhitespaces) WIDTH}}
 
 {{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
 
@@ -235,10 +284,10 @@ Also known as: {{range $i, $a := .Aliases}}{{if $i}}, {{end}}{{$a}}{{end}}{{end}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{.LocalFlags.FlagUsagesWrapped WIDTH | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
 
 Flags of all commands:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
+{{.InheritedFlags.FlagUsagesWrapped WIDTH | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}{{with index .Annotations "see also"}}

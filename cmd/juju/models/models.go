@@ -3,7 +3,6 @@ package models
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -131,7 +130,7 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 			strconv.FormatInt(*one.MachineCount, 10), strconv.FormatInt(*one.UnitCount, 10), one.Access))
 	}
 	if m.output.Format == "tabular" {
-		return m.Write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
+		return m.WriteTable(m.output, "Controller: "+t.Name, rows)
 	}
 	return m.WriteList(m.output, shown, nil)
 }

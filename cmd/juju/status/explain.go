@@ -55,7 +55,7 @@ the service's leader.`,
 					}
 					return s.Write(out, text)
 				}
-				if err := s.Write(out, []byte(explanations(all, s.Now()))); err != nil || more == 0 {
+				if err := s.WriteLines(out, explanations(all, s.Now())); err != nil || more == 0 {
 					return err
 				}
 				s.Note("\n%d more entities are waiting. To see them all: juju status", more)

@@ -2,7 +2,6 @@ package users
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"juju/apiserver/display"
@@ -98,7 +97,7 @@ func (u *users) ofController(ctx context.Context, t cli.Target, api listUsersAPI
 		rows = append(rows, []string{star(t, one.Name), one.DisplayName, one.Access, one.DateCreated.Words, one.LastConnection.Words})
 	}
 	if u.output.Format == "tabular" {
-		return u.Write(u.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.Name, cli.Table(rows)))
+		return u.WriteTable(u.output, "Controller: "+t.Name, rows)
 	}
 	return u.WriteList(u.output, shown, nil)
 }

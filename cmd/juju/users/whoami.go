@@ -62,5 +62,8 @@ func whoami(s *cli.Session, o cli.Output) error {
 	if model == "" {
 		model = "<no-current-model>"
 	}
-	return s.WriteList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
+	if o.Format == "tabular" {
+		return s.Write(o, cli.Table([][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}}))
+	}
+	return s.WriteList(o, shown, nil)
 }
