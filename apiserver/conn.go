@@ -116,7 +116,7 @@ func (c *conn) serve(ctx context.Context) {
 		var h *budget.Hold // the memory of this request
 		limit := limits.LoginFrame
 		if s := c.session.Load(); s != nil {
-			h, limit = c.server.hold(c.uuid, s.identity, c.cancel), c.server.frameOf(s.identity)
+			h, limit = c.server.hold(c.uuid, s.identity, c.cancel), limits.Frame
 		}
 		req, err := c.read(h, limit)
 		if c.session.Load() == nil {

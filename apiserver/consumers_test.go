@@ -12,6 +12,7 @@ import (
 	"juju/apiserver/facades/facadestest"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -78,6 +79,34 @@ func TestTokensOfConsumers(t *testing.T) {
 		}
 		if !errors.Is(err, entity.Unauthorized) || err.Error() != "invalid entity name or password" {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a unit may say in a relation fits in a request, whatever its characters: the unit's own, and another controller's.
+func TestLongSettingsFitInARequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	token, err := w.server.controller.NewConsumer(ctx, statetest.Admin, w.st.UUID(), facadestest.OfferMySQL(w, w.st))
+	w.ok(err)
+	consumer := client.CrossModelRelationsFacade{Caller: w.dial(w.consumerInfo(token))}
+	w.ok(consumer.Connect(ctx, "deadbeef-0000-4000-8000-00000000b109", 3, entity.NearEnd{Service: "wordpress",
+		RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}, "server"))
+	all, err := consumer.Relations(ctx)
+	w.ok(err)
+	relation := all[0].Relation
+	unit := w.uniter(entity.UnitTag("mysql/0"))
+	w.ok(unit.EnterScope(ctx, entity.UnitTag("mysql/0"), relation))
+	for name, char := range map[string]string{"markup": "<", "quotes": `"`, "lines": "\n"} {
+		settings := map[string]string{"large": strings.Repeat(char, limits.RelationSettings.Max-200)}
+		if err := consumer.Mirror(ctx, relation, entity.Members{Units: map[int]map[string]string{0: settings}, Application: settings}); err != nil {
+			t.Errorf("%s of another controller's unit: %v", name, err)
+		}
+		err := unit.CommitHook(ctx, entity.UnitTag("mysql/0"), entity.HookChanges{
+			Relations: map[int]map[string]string{relation: settings}, CharmState: settings})
+		if err != nil {
+			t.Errorf("%s of a unit: %v", name, err)
 		}
 	}
 }

@@ -35,10 +35,10 @@ type Limits struct {
 	UserLogins, UserQueue int
 	UserWait              time.Duration
 
-	// Frame is the maximum size of a request in bytes, AgentFrame of an agent's, and LoginFrame before the login.
+	// Frame is the maximum size of a request in bytes, and LoginFrame before the login.
 	// Values is the maximum number of values in the JSON of a request.
-	Frame, AgentFrame, LoginFrame int64
-	Values                        int
+	Frame, LoginFrame int64
+	Values            int
 	// Memory is the maximum memory of all requests together, in bytes, from the first byte of a frame until the reply
 	// is sent. MemoryShare limits a user or agent that has more than one request. A request waits for memory up to
 	// MemoryWait, and then fails with "try again". A request whose client has been slow for MemoryGrace ends if others
@@ -98,8 +98,8 @@ func limitsFor(files int, memory int64) Limits {
 		AgentLogins: 64, AgentWait: 5 * time.Second, AgentTurns: 2 * runtime.GOMAXPROCS(0),
 		UserLogins: max(1, min(4, runtime.GOMAXPROCS(0)/2)), UserQueue: 1024, UserWait: 30 * time.Second,
 		// A configuration file can have 5 MiB, and grows when escaped in JSON. The largest requests of agents contain a
-		// task's results, 4 MiB, or a hook's relation settings and charm state, 2 MiB each.
-		Frame: 16 << 20, AgentFrame: 8 << 20, LoginFrame: 16 << 10, Values: 100_000,
+		// task's results, 4 MiB, or a hook's relation settings and charm state, 2 MiB each, which can be twice that in JSON.
+		Frame: 16 << 20, LoginFrame: 16 << 10, Values: 100_000,
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,

@@ -25,14 +25,6 @@ func (s *Server) hold(model string, id identity, end func(error)) *budget.Hold {
 	return s.budget.Open(memberOf(model, id), end)
 }
 
-// frameOf returns the maximum size of a request of an authenticated client.
-func (s *Server) frameOf(id identity) int64 {
-	if id.Roles&(facades.MachineAgent|facades.UnitAgent|facades.Consumer) != 0 && id.Roles&facades.ControllerAgent == 0 {
-		return s.limits.AgentFrame
-	}
-	return s.limits.Frame
-}
-
 // The memory of requests, besides their frames.
 const (
 	// requestMemory is the minimum for a request: its goroutine, and the documents that it reads.

@@ -34,7 +34,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"AgentLogins AgentWait", "concurrent agent logins; their queueing time", "%s; %s", "told to try again"},
 	{"UserLogins UserQueue UserWait", "concurrent password hashes; logins queued for one; their queueing time",
 		"half the CPUs, at least 1 and at most 4; %s; %s", "told to try again"},
-	{"Frame AgentFrame LoginFrame", "a request of a user; of an agent; before the login", "%s; %s; %s", "the connection ends"},
+	{"Frame LoginFrame", "a request; before the login", "%s; %s", "the connection ends"},
 	{"Values", "values in a request's JSON", "%s", "refused"},
 	{"Memory MemoryWait", "memory of all requests and replies; wait for some",
 		"a quarter of what the process may use, at least 128 MiB and at most %s; %s", "told to try again"},

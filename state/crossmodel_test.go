@@ -1,11 +1,14 @@
 package state_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -137,5 +140,96 @@ func TestForcedServiceWaitsForItsOffers(t *testing.T) {
 	w.clean()
 	if _, err := w.st.Service(w.ctx, "mysql"); !entity.IsNotFound(err) {
 		t.Errorf("the service is there: %v", err)
+	}
+}
+
+// Members come in parts: each changes only the units of its numbers.
+func TestMembersComeInParts(t *testing.T) {
+	w := newWorld(t)
+	u, r := w.consumes()
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	x := w.st.CrossModel()
+	in := func() (names []string) {
+		t.Helper()
+		data, err := u.RelationData(w.ctx)
+		w.ok(err)
+		for _, d := range data {
+			for name, unit := range d.Units {
+				if unit.InScope && name != u.Name() {
+					names = append(names, name)
+				}
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	units := func(numbers ...int) map[int]map[string]string {
+		all := map[int]map[string]string{}
+		for _, n := range numbers {
+			all[n] = nil
+		}
+		return all
+	}
+	for _, c := range []struct {
+		part entity.Members
+		want string
+	}{
+		{entity.Members{Units: units(0, 3), End: 5}, "db/0 db/3"},
+		{entity.Members{Units: units(5, 7), First: 5}, "db/0 db/3 db/5 db/7"},
+		{entity.Members{Units: units(1), End: 3}, "db/1 db/3 db/5 db/7"},
+		{entity.Members{First: 3, End: 7}, "db/1 db/7"},
+		{entity.Members{Units: units(2)}, "db/2"},
+	} {
+		w.ok(x.Mirror(w.ctx, r.ID(), c.part))
+		if got := strings.Join(in(), " "); got != c.want {
+			t.Errorf("after %+v: %s, want %s", c.part, got, c.want)
+		}
+	}
+}
+
+// What a model of another controller can have this one hold is bounded, in each relation and for each user of an offer. A part counts
+// with the others.
+func TestConsumersAreBounded(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 0)
+	x := w.st.CrossModel()
+	w.ok(x.AddOffer(w.ctx, entity.NewOffer{Name: "shop", Service: "mysql", Endpoints: []string{"server"}}))
+	offers, err := x.Offers(w.ctx)
+	w.ok(err)
+	connect := func(user, token string, relation int) error {
+		return x.Connect(w.ctx, elsewhere, entity.Connection{Relation: relation, Offer: offers[0].UUID, User: user, Token: token, Far: "server",
+			Near: entity.NearEnd{Service: "blog", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}})
+	}
+	for n := range limits.ConsumerRelations.Max {
+		w.ok(connect("bob", fmt.Sprint("token-", n%2), n))
+	}
+	w.refused(connect("bob", "token-2", 1000), entity.Invalid, "relations of a user with an offer, from other controllers: 101 relations, the limit is 100")
+	w.ok(connect("bob", "token-0", 0)) // it is there
+	w.ok(connect("eve", "token-3", 0))
+	w.ok(connect("bob", "", 1)) // of this controller
+
+	all, err := x.OfConsumer(w.ctx, "token-3")
+	w.ok(err)
+	id := all[0].Relation
+	many := map[int]map[string]string{}
+	for n := range limits.ConsumerUnits.Max {
+		many[1+n] = nil
+	}
+	says := "units of another controller in a relation: 5001 units, the limit is 5000"
+	w.ok(x.Mirror(w.ctx, id, entity.Members{Units: aMember, End: 4}))
+	w.refused(x.Mirror(w.ctx, id, entity.Members{Units: many, First: 4}), entity.Invalid, says)
+	delete(many, 1)
+	many[9999], many[9998] = nil, nil
+	w.refused(x.Mirror(w.ctx, id, entity.Members{Units: many}), entity.Invalid, says)
+	large := map[string]string{"large": strings.Repeat("x", limits.RelationSettings.Max-100)}
+	w.ok(x.Mirror(w.ctx, id, entity.Members{Units: map[int]map[string]string{3: large}, End: 4}))
+	much := map[int]map[string]string{}
+	for n := range limits.ConsumerSettings.Max/limits.RelationSettings.Max + 1 {
+		much[4+n] = large
+	}
+	delete(much, 4)
+	w.refused(x.Mirror(w.ctx, id, entity.Members{Units: much, First: 4}), entity.Invalid, "settings of another controller's units in a relation: ")
+	if m, err := x.OfConsumer(w.ctx, "token-3"); err != nil || len(m) != 1 {
+		t.Errorf("%v, %v", m, err)
 	}
 }

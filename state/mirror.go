@@ -15,6 +15,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/crossmodel"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/lifecycle"
 	"juju/state/limits"
 	"juju/state/mongo"
@@ -82,9 +83,10 @@ func (x CrossModel) connection(ctx context.Context, query bson.D) (*entity.Conne
 	return &all[0], nil
 }
 
-// Members returns the units of the model's own service that are in a relation with a service of another model.
-func (x CrossModel) Members(ctx context.Context, relation int) (entity.Members, error) {
-	return crossmodel.Members(ctx, x.st.db, relation)
+// Members returns the units of the model's own service that are in a relation with a service of another model, from a number
+// on: as many as one message may have.
+func (x CrossModel) Members(ctx context.Context, relation, first int) (entity.Members, error) {
+	return crossmodel.Members(ctx, x.st.db, relation, first)
 }
 
 // Shown returns the status of an offered service, by the offer's UUID; the error is entity.NotFound if there is no such
@@ -137,6 +139,13 @@ func (x CrossModel) Connect(ctx context.Context, model string, c entity.Connecti
 			Scope: string(charm.ScopeGlobal), Remote: true}
 		if !end.CanRelateTo(far) {
 			return entity.Errorf(entity.NotFound, "%s can't be related to %s", end, far)
+		}
+		if c.Token != "" {
+			n, err := x.st.db.Count(ctx, modeldb.RelationsC, bson.D{{"offer", offer.doc.Name}, {"consumer.user", c.User},
+				{"consumer.token", bson.D{{"$exists", true}}}})
+			if err := cmp.Or(err, limits.ConsumerRelations.Check(n+1)); err != nil {
+				return err
+			}
 		}
 		if !taken {
 			if id, err = x.st.db.Next(ctx, modeldb.RelationSequence, 1); err != nil {
@@ -202,7 +211,8 @@ func (x CrossModel) Show(ctx context.Context, name string, status entity.Status)
 }
 
 // Mirror makes the units of another model that are in a relation, and their settings, like m, one in a transaction. None
-// is added to a relation that ends or is suspended. Of several calls at once the last to begin goes on: the others end.
+// is added to a relation that ends or is suspended. Of several calls at once the last to begin goes on: the others end, with
+// an error if the last may have another part of the members.
 func (x CrossModel) Mirror(ctx context.Context, relation int, m entity.Members) error {
 	r, err := x.st.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
@@ -217,7 +227,7 @@ func (x CrossModel) Mirror(ctx context.Context, relation int, m entity.Members) 
 	if err := cmp.Or(entity.CheckEgress(m.Egress), limits.ExposedTo.Check(len(m.Egress))); err != nil {
 		return fmt.Errorf("cannot let the other model reach relation %q: %w", r.doc.Key, err)
 	}
-	one := &mirroring{CrossModel: x, rel: r, end: end, want: map[string]map[string]string{}, service: m.Application,
+	one := &mirroring{CrossModel: x, rel: r, end: end, part: m, want: map[string]map[string]string{}, service: m.Application,
 		egress: m.Egress}
 	for n, settings := range m.Units {
 		one.want[end.Service+"/"+strconv.Itoa(n)] = settings
@@ -230,6 +240,7 @@ type mirroring struct {
 	CrossModel
 	rel     *Relation
 	end     modeldb.Endpoint
+	part    entity.Members
 	want    map[string]map[string]string // the settings of each unit
 	service map[string]string            // nil if they are not known
 	egress  []string                     // where their connections come from
@@ -302,6 +313,9 @@ func (m *mirroring) now() bson.D {
 func (m *mirroring) change(ctx context.Context, build func(*ops) error) error {
 	return m.st.change(ctx, func(o *ops) error {
 		err := m.rel.refresh(ctx)
+		if err == nil && m.rel.doc.Mirrors != m.turn && (m.part.First > 0 || m.part.End > 0) {
+			return entity.Errorf(entity.Unavailable, "another call changes relation %q", m.rel.doc.Key)
+		}
 		if entity.IsNotFound(err) || err == nil && m.rel.doc.Mirrors != m.turn {
 			return mongo.ErrNothing
 		}
@@ -318,7 +332,7 @@ func (m *mirroring) change(ctx context.Context, build func(*ops) error) error {
 // leaving returns those of a relation's scopes whose units are to leave.
 func (m *mirroring) leaving(scopes []modeldb.Scope) (leave []modeldb.Scope) {
 	for _, s := range scopes {
-		if _, stays := m.want[s.Remote]; s.Remote != "" && s.IsUnit() && !stays {
+		if _, stays := m.want[s.Remote]; s.Remote != "" && s.IsUnit() && !stays && m.part.Has(entity.UnitNumber(s.Remote)) {
 			leave = append(leave, s)
 		}
 	}
@@ -337,19 +351,19 @@ func (m *mirroring) differs(ctx context.Context) (bool, error) {
 	if m.lets() {
 		return true, nil
 	}
-	docs, err := m.st.db.SettingsIn(ctx, m.rel.doc.ID)
+	if err := m.fits(ctx, scopes); err != nil {
+		return false, err
+	}
+	settings, err := m.st.db.SettingsOf(ctx, m.rel.doc.ID, append(slices.Collect(maps.Keys(m.want)), m.end.Service)...)
 	if err != nil {
 		return false, err
 	}
-	settings, in := map[string]map[string]string{}, map[string]bool{}
-	for _, d := range docs {
-		settings[d.ID] = d.Texts()
-	}
+	in := map[string]bool{}
 	for _, s := range scopes {
 		in[s.ID] = true
 	}
 	same := func(of string, want map[string]string) bool {
-		return maps.Equal(settings[modeldb.RelationSettingsKey(m.rel.doc.ID, of)], want)
+		return maps.Equal(settings[of], want)
 	}
 	for name, want := range m.want {
 		if !in[m.scopeID(name)] || !same(name, want) {
@@ -357,6 +371,38 @@ func (m *mirroring) differs(ctx context.Context) (bool, error) {
 		}
 	}
 	return m.service != nil && !same(m.end.Service, m.service), nil
+}
+
+// fits returns an Invalid error if a model of another controller would have too much in the relation. The units of this
+// controller's models are in its store anyway.
+func (m *mirroring) fits(ctx context.Context, scopes []modeldb.Scope) error {
+	offered := m.rel.doc.Consumer != nil && m.rel.doc.Consumer.Token != ""
+	if !offered && !slices.ContainsFunc(scopes, func(s modeldb.Scope) bool { return s.Role == modeldb.Counterpart }) {
+		return nil
+	}
+	units, size := len(m.want), 0
+	for _, settings := range m.want {
+		size += limits.SettingsSize(settings)
+	}
+	var others []string
+	for _, s := range scopes {
+		if s.Remote != "" && s.IsUnit() && !m.part.Has(entity.UnitNumber(s.Remote)) {
+			others = append(others, s.Remote)
+		}
+	}
+	if err := limits.ConsumerUnits.Check(units + len(others)); err != nil || len(others) == 0 {
+		return cmp.Or(err, limits.ConsumerSettings.Check(size))
+	}
+	for some := range slices.Chunk(others, modeltxn.SettingsAtOnce) {
+		settings, err := m.st.db.SettingsOf(ctx, m.rel.doc.ID, some...)
+		if err != nil {
+			return err
+		}
+		for _, one := range settings {
+			size += limits.SettingsSize(one)
+		}
+	}
+	return limits.ConsumerSettings.Check(size)
 }
 
 // lets reports whether the ports of the offered service are to be opened to other subnets.

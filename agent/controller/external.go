@@ -5,6 +5,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/worker/remoterelations"
 )
 
@@ -31,7 +32,24 @@ func (o offeredElsewhere) WatchShared(ctx context.Context) (<-chan struct{}, err
 
 // Shown implements remoterelations.Offering. The offer is the token's.
 func (o offeredElsewhere) Shown(ctx context.Context, _ string) (entity.Status, error) {
-	return o.OfferStatus(ctx)
+	s, err := o.OfferStatus(ctx)
+	return limits.FitStatus(s), err
+}
+
+// Members implements remoterelations.Offering. What can't be stored of a unit keeps out only that unit.
+func (o offeredElsewhere) Members(ctx context.Context, relation, first int) (entity.Members, error) {
+	m, err := o.CrossModelRelationsFacade.Members(ctx, relation, first)
+	for n, settings := range m.Units {
+		if err := limits.CheckRelationSettings(settings); err != nil || n < 0 {
+			logger.Warningf("unit %d of another controller in its relation %d is left out: %v", n, relation, err)
+			delete(m.Units, n)
+		}
+	}
+	if err := limits.CheckRelationSettings(m.Application); err != nil {
+		logger.Warningf("the settings of the service of another controller in its relation %d are left out: %v", relation, err)
+		m.Application = nil
+	}
+	return m, err
 }
 
 // Connect implements remoterelations.Offering.

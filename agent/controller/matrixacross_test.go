@@ -103,7 +103,7 @@ func (w *world) unconnected() string {
 		}
 		w.theirRelation = c.Relation
 	}
-	m, err := w.other.st.CrossModel().Members(w.ctx, w.theirRelation)
+	m, err := w.other.st.CrossModel().Members(w.ctx, w.theirRelation, 0)
 	w.ok(err)
 	if len(m.Units) == 0 {
 		return w.theirs() + "/0 of the other model is not in the relation"

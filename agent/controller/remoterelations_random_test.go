@@ -83,8 +83,8 @@ func (d distant) Connect(ctx context.Context, model string, c entity.Connection)
 	return errors.Join(d.cut(), d.Model.Connect(ctx, model, c))
 }
 
-func (d distant) Members(ctx context.Context, relation int) (entity.Members, error) {
-	m, err := d.Model.Members(ctx, relation)
+func (d distant) Members(ctx context.Context, relation, first int) (entity.Members, error) {
+	m, err := d.Model.Members(ctx, relation, first)
 	return m, errors.Join(err, d.cut())
 }
 
@@ -345,7 +345,7 @@ func (w *randomWorld) sides() (all []string) {
 
 // differences compares the units in a relation, and what they have set, with what the other model's units see of them.
 func (w *randomWorld) differences(st *state.State, c entity.Connection, other *state.State, there entity.Connection) (all []string) {
-	members, err := st.CrossModel().Members(w.ctx, c.Relation)
+	members, err := st.CrossModel().Members(w.ctx, c.Relation, 0)
 	w.ok(err)
 	want := map[string]map[string]string{}
 	for n, settings := range members.Units {

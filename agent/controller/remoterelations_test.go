@@ -328,7 +328,7 @@ func TestSuspendedRelationIsEmpty(t *testing.T) {
 	w.ok(w.offering.CrossModel().SuspendRelation(w.ctx, id, true, "noon"))
 	w.until("nobody is in it", func() bool {
 		for _, st := range []*state.State{w.offering, w.using} {
-			if m, err := st.CrossModel().Members(w.ctx, w.relationIn(st).ID()); err != nil || len(m.Units) > 0 {
+			if m, err := st.CrossModel().Members(w.ctx, w.relationIn(st).ID(), 0); err != nil || len(m.Units) > 0 {
 				return false
 			}
 		}

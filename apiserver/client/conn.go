@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,7 @@ func (c *Conn) callNow(ctx context.Context, facade string, version int, method s
 func (c *Conn) request(ctx context.Context, req params.Request, args, result any, moved func()) error {
 	if args != nil {
 		var err error
-		if req.Params, err = json.Marshal(args); err != nil {
+		if req.Params, err = encode(args); err != nil {
 			return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
 		}
 	}
@@ -243,7 +244,7 @@ func lost(why error) error {
 }
 
 func (c *Conn) send(ctx context.Context, req params.Request) error {
-	frame, err := json.Marshal(req)
+	frame, err := encode(req)
 	if err != nil {
 		return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
 	}
@@ -263,6 +264,18 @@ func (c *Conn) send(ctx context.Context, req params.Request) error {
 		return lost(c.Err())
 	}
 	return nil
+}
+
+// encode returns the JSON of a value. It leaves < > and & as they are: escaped, as for pages, a unit's settings full of them
+// would exceed the size of a request.
+func encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 // read delivers replies to the waiting requests until the connection ends.

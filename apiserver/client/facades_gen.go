@@ -496,13 +496,14 @@ func (f CrossModelRelationsFacade) End(ctx context.Context, relation int) error 
 }
 
 // Members calls Caller.offeredMembers.
-func (f CrossModelRelationsFacade) Members(ctx context.Context, relation int) (entity.Members, error) {
+func (f CrossModelRelationsFacade) Members(ctx context.Context, relation int, first int) (entity.Members, error) {
 	var reply struct {
 		Members entity.Members `json:"members"`
 	}
 	err := call(ctx, f, "CrossModelRelations", "Members", struct {
 		Relation int `json:"relation"`
-	}{relation}, &reply)
+		First    int `json:"first"`
+	}{relation, first}, &reply)
 	return reply.Members, err
 }
 

@@ -116,7 +116,7 @@ func agentFacades() []agentFacade {
 		{"CrossModelRelations", Consumer, []agentRoute{
 			{"Connect", everything, calls((*Caller).connectConsumer, "model", "relation", "near", "endpoint")},
 			{"End", everything, calls((*Caller).endConsumed, "relation").orGone()},
-			{"Members", everything, calls((*Caller).offeredMembers, "relation").returns("members")},
+			{"Members", everything, calls((*Caller).offeredMembers, "relation", "first").returns("members")},
 			{"Mirror", everything, calls((*Caller).mirrorConsumer, "relation", "members").orGone()},
 			{"OfferStatus", everything, calls((*Caller).offerStatus).returns("status")},
 			{"Relations", everything, calls((*Caller).consumerRelations).returns("relations")},

@@ -64,23 +64,19 @@ func (c *Caller) endConsumed(ctx context.Context, relation int) error {
 	return c.Model.CrossModel().End(ctx, relation)
 }
 
-// offeredMembers returns the units of the offered service that are in a relation; none while it is suspended.
-func (c *Caller) offeredMembers(ctx context.Context, relation int) (entity.Members, error) {
+// offeredMembers returns the units of the offered service that are in a relation, from a number on; none while it is
+// suspended.
+func (c *Caller) offeredMembers(ctx context.Context, relation, first int) (entity.Members, error) {
 	one, err := c.consumed(ctx, relation)
 	if err != nil || one.Suspended {
 		return entity.Members{}, err
 	}
-	return c.Model.CrossModel().Members(ctx, relation)
+	return c.Model.CrossModel().Members(ctx, relation, first)
 }
 
 func (c *Caller) mirrorConsumer(ctx context.Context, relation int, members entity.Members) error {
 	if _, err := c.consumed(ctx, relation); err != nil {
 		return err
-	}
-	for n := range members.Units {
-		if n < 0 {
-			return entity.Errorf(entity.Invalid, "%d is not the number of a unit", n)
-		}
 	}
 	return c.Model.CrossModel().Mirror(ctx, relation, members)
 }

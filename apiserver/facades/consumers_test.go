@@ -19,6 +19,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/statetest"
 )
 
@@ -76,6 +77,16 @@ func TestConsumersOfOtherControllers(t *testing.T) {
 	mine := theirs[0].Relation
 	joined := entity.Members{Units: map[int]map[string]string{0: {"host": "h"}}, Application: map[string]string{"a": "b"}}
 	w.ok(bob.Mirror(ctx, mine, joined))
+	// A unit of another model may say as much as one of this model.
+	large := func(size int) entity.Members {
+		settings := map[string]string{"large": strings.Repeat("<", size)}
+		return entity.Members{Units: map[int]map[string]string{0: settings}, Application: settings}
+	}
+	w.ok(bob.Mirror(ctx, mine, large(limits.RelationSettings.Max-100)))
+	if err := bob.Mirror(ctx, mine, large(limits.RelationSettings.Max)); !errors.Is(err, entity.Invalid) ||
+		!strings.Contains(err.Error(), limits.RelationSettings.Of) {
+		t.Errorf("more than a unit may say: %v", err)
+	}
 	in := func(relation int) (names []string) {
 		t.Helper()
 		u, err := w.st.Unit(ctx, "mysql/0")
@@ -98,7 +109,7 @@ func TestConsumersOfOtherControllers(t *testing.T) {
 	// Of another's relation, or one of the model itself, a consumer learns nothing.
 	w.ok(admin.Mirror(ctx, mine, entity.Members{}))
 	w.ok(admin.End(ctx, mine))
-	if _, err := admin.Members(ctx, mine); !errors.Is(err, entity.NotFound) {
+	if _, err := admin.Members(ctx, mine, 0); !errors.Is(err, entity.NotFound) {
 		t.Errorf("another's members: %v", err)
 	}
 	if r, err := w.st.RelationByID(ctx, mine); err != nil || r.Life() != entity.Alive || len(in(mine)) != 1 {

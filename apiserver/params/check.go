@@ -82,6 +82,8 @@ func checkWhole(v any) (whole bool, err error) {
 		return true, limits.CheckInstance(v)
 	case entity.LeaderSettings:
 		return true, limits.CheckRelationSettings(v)
+	case entity.Members:
+		return true, limits.CheckMembers(v)
 	case entity.PortRange:
 		return true, v.Check()
 	case entity.Status:

@@ -17,7 +17,7 @@ type CloudSpec struct {
 // A CloudCredential is what a cloud is shown to let a program use it.
 type CloudCredential struct {
 	AuthType   string            `json:"auth-type" yaml:"auth-type"`
-	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty"`
+	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty" limit:"file"`
 }
 
 // A Cloud is what users see of a cloud.

@@ -52,6 +52,11 @@ var (
 
 	PendingResources = Limit{"pending resources of a user in a model", 200, "uploads"}
 
+	// The consumers of an offer may be strangers: these bound what one can have the offer's model hold.
+	ConsumerRelations = Limit{"relations of a user with an offer, from other controllers", 100, "relations"}
+	ConsumerUnits     = Limit{"units of another controller in a relation", 5000, "units"}
+	ConsumerSettings  = Limit{"settings of another controller's units in a relation", 64 << 20, "bytes"}
+
 	Address    = Limit{"address", 255, "bytes"}
 	Addresses  = Limit{"addresses of a machine", 256, "addresses"}
 	InstanceID = Limit{"instance id", 255, "bytes"}
@@ -74,7 +79,7 @@ var (
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPayloads, UnitPorts,
-	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources,
+	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }

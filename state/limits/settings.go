@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"fmt"
 	"slices"
 
 	"juju/state/entity"
@@ -108,7 +109,6 @@ func CheckRelationSettings(settings map[string]string) error {
 }
 
 func checkSettings(settings map[string]string, limit Limit) error {
-	size := 0
 	for key, value := range settings {
 		if err := CheckSettingsKey(key); err != nil {
 			return err
@@ -116,9 +116,24 @@ func checkSettings(settings map[string]string, limit Limit) error {
 		if err := CheckPlain("setting "+key, value); err != nil {
 			return err
 		}
-		size += SettingSize(key, value)
 	}
-	return limit.Check(size)
+	return limit.Check(SettingsSize(settings))
+}
+
+// CheckMembers returns an Invalid error for members of a relation that can't be stored.
+func CheckMembers(m entity.Members) error {
+	if err := List.Check(len(m.Units)); err != nil {
+		return err
+	}
+	for n, settings := range m.Units {
+		if n < 0 || !m.Has(n) {
+			return entity.Errorf(entity.Invalid, "%d is not the number of a unit in this part", n)
+		}
+		if err := CheckRelationSettings(settings); err != nil {
+			return fmt.Errorf("unit %d: %w", n, err)
+		}
+	}
+	return CheckRelationSettings(m.Application)
 }
 
 // CheckSettingsKey returns an Invalid error unless key is a valid name of a setting.
@@ -127,6 +142,14 @@ func CheckSettingsKey(key string) error {
 		return entity.Errorf(entity.Invalid, "%s: it is empty", SettingsKey.Of)
 	}
 	return SettingsKey.CheckText(key)
+}
+
+// SettingsSize returns the size of settings for limits.
+func SettingsSize(settings map[string]string) (size int) {
+	for key, value := range settings {
+		size += SettingSize(key, value)
+	}
+	return size
 }
 
 // SettingSize returns the size of a setting for limits: its name, its text, and the store's overhead.

@@ -1,8 +1,11 @@
 package remoterelations
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -55,7 +58,9 @@ func (m *mirror) follow(ctx context.Context, remotes []entity.Consumed) map[stri
 type session struct {
 	*mirror
 	remote entity.Consumed
-	told   map[int]entity.Members // what the other controller has been told, by the relation there
+	told   map[int]map[int]entity.Members // what the other controller has been told, by the relation there, and where a part begins
+	// refused says what the other controller does not accept of a part that it has been told.
+	refused map[int]map[int]error
 }
 
 // run goes on until ctx ends: a failure is shown as the status of the remote service.
@@ -94,7 +99,7 @@ func (s *session) once(ctx context.Context) error {
 		return err
 	}
 	defer other.Close()
-	s.told = map[int]entity.Members{}
+	s.told, s.refused = map[int]map[int]entity.Members{}, map[int]map[int]error{}
 	theirs, err := other.WatchShared(ctx)
 	if err != nil {
 		return err
@@ -157,56 +162,62 @@ func (s *session) gone(ctx context.Context) error {
 	return nil
 }
 
-// round compares both sides once.
+// round compares both sides once. What goes wrong with one relation does not keep the others waiting.
 func (s *session) round(ctx context.Context, other External) error {
-	if err := s.show(ctx, s.remote, other); err != nil {
-		return err
-	}
 	ours, err := s.connections(ctx)
 	if err != nil {
 		return err
 	}
-	joined := map[int]bool{}
+	var failed error
+	joined, kept := map[int]bool{}, map[int]bool{} // of a kept one, the counterpart does not end
 	for _, c := range ours {
 		if c.Life != entity.Alive {
 			continue
 		}
-		if joined[c.Relation], err = s.join(ctx, c, other); err != nil {
-			return err
-		}
+		joined[c.Relation], err = s.join(ctx, c, other)
+		kept[c.Relation], failed = err != nil, errors.Join(failed, err)
 	}
 	theirs, err := other.Relations(ctx) // after the new ones were made
 	if err != nil {
 		return err
 	}
-	alive := map[int]bool{}
 	for _, c := range ours {
 		if !joined[c.Relation] {
 			continue
 		}
 		there := counterpart(theirs, c.Relation)
-		if alive[c.Relation], err = s.like(ctx, c, there, other); err == nil && alive[c.Relation] {
+		alive, err := s.like(ctx, c, there, other)
+		if err == nil && alive {
 			err = s.tell(ctx, c, *there, other)
 		}
-		if err != nil {
-			return err
-		}
+		kept[c.Relation], failed = alive || err != nil, errors.Join(failed, err)
 	}
 	for _, there := range theirs {
-		if there.Life == entity.Alive && !alive[there.Counterpart] {
-			if err := other.End(ctx, there.Relation); err != nil {
-				return err
-			}
+		if there.Life == entity.Alive && !kept[there.Counterpart] {
+			failed = errors.Join(failed, other.End(ctx, there.Relation))
 		}
 	}
 	for _, c := range ours {
 		if c.Life != entity.Alive {
-			if err := s.Model.Release(ctx, c.Relation); err != nil {
-				return err
-			}
+			failed = errors.Join(failed, s.Model.Release(ctx, c.Relation))
 		}
 	}
-	return nil
+	if failed != nil {
+		return failed
+	}
+	return s.showRefused(ctx, other, theirs)
+}
+
+// showRefused is show, with what the other controller has refused in the relations that there are.
+func (s *session) showRefused(ctx context.Context, other External, theirs []entity.Connection) error {
+	for _, there := range theirs {
+		refused := s.refused[there.Relation]
+		for _, first := range slices.Sorted(maps.Keys(refused)) {
+			return s.Model.Show(ctx, s.remote.Name, entity.Status{Status: entity.StatusError, Message: entity.Cut(
+				fmt.Sprintf("controller %q does not accept %v", s.remote.External.Name, refused[first]), shownError)})
+		}
+	}
+	return s.show(ctx, s.remote, other)
 }
 
 // counterpart returns the relation of a list that mirrors one of ours; nil if there is none.
@@ -220,20 +231,48 @@ func counterpart(theirs []entity.Connection, relation int) *entity.Connection {
 
 // tell makes who is in a relation at the other controller like ours. While it is suspended, no unit is in it there.
 func (s *session) tell(ctx context.Context, c, there entity.Connection, other External) error {
+	was, not := s.told[there.Relation], s.refused[there.Relation]
+	told, refused := map[int]entity.Members{}, map[int]error{}
+	s.told[there.Relation], s.refused[there.Relation] = told, refused
 	if there.Suspended {
-		delete(s.told, there.Relation)
 		return nil
 	}
-	members, err := s.Model.Members(ctx, c.Relation)
-	if err != nil {
-		return err
-	}
-	if was, told := s.told[there.Relation]; told && reflect.DeepEqual(was, members) {
+	return parts(ctx, s.Model, c.Relation, func(part entity.Members) error {
+		why := not[part.First]
+		if before, is := was[part.First]; !is || !reflect.DeepEqual(before, part) {
+			var err error
+			if why, err = send(ctx, there.Relation, part, other); err != nil {
+				return err
+			}
+		}
+		if told[part.First] = part; why != nil {
+			refused[part.First] = why
+		}
 		return nil
+	})
+}
+
+// send tells another controller a part of a relation's members. If one of them is not accepted, the others still are, and
+// refused is about that one.
+func send(ctx context.Context, relation int, part entity.Members, other External) (refused, err error) {
+	err = other.Mirror(ctx, relation, part)
+	if entity.KindOf(err) != entity.Invalid {
+		return nil, err
 	}
-	if err := other.Mirror(ctx, there.Relation, members); err != nil {
-		return err
+	smaller := part.Split()
+	if len(smaller) == 0 {
+		what := "the settings of the service"
+		for n := range part.Units {
+			what = fmt.Sprintf("the settings of unit %d", n)
+		}
+		return fmt.Errorf("%s in relation %d: %w", what, relation, err), nil
 	}
-	s.told[there.Relation] = members
-	return nil
+	for _, p := range smaller {
+		not, err := send(ctx, relation, p, other)
+		if err != nil {
+			return nil, err
+		}
+		refused = cmp.Or(refused, not)
+	}
+	return refused, nil
 }

@@ -20,7 +20,8 @@ type Offering interface {
 	// entity.NotAlive and entity.Unauthorized are final.
 	Connect(ctx context.Context, model string, c entity.Connection) error
 	End(ctx context.Context, relation int) error
-	Members(ctx context.Context, relation int) (entity.Members, error)
+	// Members returns the members of a relation from a number on: those after a part begin with its End.
+	Members(ctx context.Context, relation, first int) (entity.Members, error)
 	Mirror(ctx context.Context, relation int, m entity.Members) error
 }
 
@@ -299,9 +300,19 @@ func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Co
 
 // copyMembers makes who is in a relation like its counterpart in another model.
 func (m *mirror) copyMembers(ctx context.Context, c, there entity.Connection, other Offering) error {
-	members, err := other.Members(ctx, there.Relation)
-	if err != nil {
-		return err
+	return parts(ctx, other, there.Relation, func(part entity.Members) error { return m.Model.Mirror(ctx, c.Relation, part) })
+}
+
+// parts calls do with the parts of a relation's members.
+func parts(ctx context.Context, of Offering, relation int, do func(entity.Members) error) error {
+	for first := 0; ; {
+		part, err := of.Members(ctx, relation, first)
+		if err == nil {
+			err = do(part)
+		}
+		if err != nil || part.End <= first {
+			return err
+		}
+		first = part.End
 	}
-	return m.Model.Mirror(ctx, c.Relation, members)
 }

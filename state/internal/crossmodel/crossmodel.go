@@ -11,6 +11,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 )
 
 // Connections returns the relations with services of other models that match a query, by number.
@@ -93,10 +94,17 @@ func Offers(ctx context.Context, db *modeltxn.DB) ([]entity.Offer, error) {
 	return all, nil
 }
 
-// Members returns the units of the model's own service that are in a relation with a service of another model; none if
-// there is no such relation.
-func Members(ctx context.Context, db *modeltxn.DB, relation int) (m entity.Members, err error) {
-	m.Units = map[int]map[string]string{}
+// partUnits limits the units in a part of a relation's members, and partSize their settings, unless the first has more. So a
+// part fits in a request, and is mirrored well within the time for one.
+const (
+	partUnits = 1000
+	partSize  = 1 << 20
+)
+
+// Members returns the units of the model's own service that are in a relation with a service of another model, in the order
+// of their numbers from first on; none if there is no such relation. They are a part of all unless they are few.
+func Members(ctx context.Context, db *modeltxn.DB, relation, first int) (m entity.Members, err error) {
+	m.Units, m.First = map[int]map[string]string{}, first
 	r, err := db.RelationByID(ctx, relation)
 	if entity.IsNotFound(err) {
 		return m, nil
@@ -109,26 +117,45 @@ func Members(ctx context.Context, db *modeltxn.DB, relation int) (m entity.Membe
 	if err != nil {
 		return m, err
 	}
-	docs, err := db.SettingsIn(ctx, relation)
-	if err != nil {
-		return m, err
-	}
-	settings := map[string]map[string]string{}
-	for _, d := range docs {
-		settings[d.ID] = d.Texts()
-	}
-	m.Application = settings[modeldb.RelationSettingsKey(relation, r.Counterpart(far.Service).Service)]
-	var units []string
+	var units, part []string
 	for _, s := range scopes {
-		if s.Unit != "" {
-			units = append(units, s.Unit)
-			m.Units[entity.UnitNumber(s.Unit)] = settings[modeldb.RelationSettingsKey(relation, s.Unit)]
+		if s.Unit == "" {
+			continue
+		}
+		if units = append(units, s.Unit); entity.UnitNumber(s.Unit) >= first {
+			part = append(part, s.Unit)
 		}
 	}
 	if r.Consumer == nil {
-		m.Egress, err = egress(ctx, db, r, units)
+		if m.Egress, err = egress(ctx, db, r, units); err != nil {
+			return m, err
+		}
 	}
-	return m, err
+	size, near := 0, r.Counterpart(far.Service).Service
+	if first == 0 {
+		settings, err := db.SettingsOf(ctx, relation, near)
+		if err != nil {
+			return m, err
+		}
+		m.Application = settings[near]
+		size = limits.SettingsSize(m.Application)
+	}
+	slices.SortFunc(part, func(a, b string) int { return entity.UnitNumber(a) - entity.UnitNumber(b) })
+	for some := range slices.Chunk(part, modeltxn.SettingsAtOnce) {
+		settings, err := db.SettingsOf(ctx, relation, some...)
+		if err != nil {
+			return m, err
+		}
+		for _, unit := range some {
+			n := entity.UnitNumber(unit)
+			if size += limits.SettingsSize(settings[unit]); len(m.Units) > 0 && (size > partSize || len(m.Units) == partUnits) {
+				m.End = n
+				return m, nil
+			}
+			m.Units[n] = settings[unit]
+		}
+	}
+	return m, nil
 }
 
 // Shown returns the status of a service, as users see it.

@@ -2,6 +2,7 @@ package crossmodel_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,20 +133,60 @@ func TestMembers(t *testing.T) {
 		modeldb.Scope{ID: "7#counterpart#db", Relation: 7, Remote: "db", Role: modeldb.Counterpart},
 		modeldb.Settings{ID: "r#7#db/0", Relation: &r.ID, Settings: map[string]any{"host": "theirs"}},
 		modeldb.Scope{ID: "8#requirer#web/1", Relation: 8, Unit: "web/1", Role: "requirer"})...)
-	got, err := crossmodel.Members(m.Ctx, m.DB, 7)
+	got, err := crossmodel.Members(m.Ctx, m.DB, 7, 0)
 	m.OK(err)
 	modeltest.Same(t, "members", got, entity.Members{Units: map[int]map[string]string{0: {"on": "0"}, 12: {"on": "12"}},
 		Application: map[string]string{"site": "blog"}, Egress: []string{"10.0.0.1/32", "10.0.0.9/32"}})
-	got, err = crossmodel.Members(m.Ctx, m.DB, 99)
+	got, err = crossmodel.Members(m.Ctx, m.DB, 99, 0)
 	m.OK(err)
 	modeltest.Same(t, "of no relation", got, entity.Members{Units: map[int]map[string]string{}})
 	// Where the units of an offered service are does not matter.
 	offered := consumed(9, "mysql")
 	m.Put(append(members(offered, map[string][]string{"web/3": {"10.0.0.3"}}), offered)...)
-	got, err = crossmodel.Members(m.Ctx, m.DB, 9)
+	got, err = crossmodel.Members(m.Ctx, m.DB, 9, 0)
 	if m.OK(err); len(got.Egress) > 0 || len(got.Units) != 1 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// A message has as many units as it can: all that there are, unless they are thousands or say much.
+func TestPartsOfMembers(t *testing.T) {
+	t.Parallel()
+	r := consuming(7, nil)
+	docs := []any{r, modeldb.Service{Name: "web"}, modeldb.Settings{ID: "r#7#web", Relation: &r.ID, Settings: map[string]any{"site": "blog"}}}
+	large := strings.Repeat("x", 600<<10)
+	for n := range 1100 {
+		unit := fmt.Sprint("web/", n)
+		settings := map[string]any{"n": unit}
+		if n == 3 || n == 5 {
+			settings["large"] = large
+		}
+		docs = append(docs, modeldb.Unit{Name: unit, Service: "web"},
+			modeldb.Scope{ID: modeldb.ScopePrefix(r.ID, "") + "requirer#" + unit, Relation: r.ID, Unit: unit, Role: "requirer"},
+			modeldb.Settings{ID: modeldb.RelationSettingsKey(r.ID, unit), Relation: &r.ID, Settings: settings})
+	}
+	m := newModel(t, docs...)
+	var ends []int
+	for first := 0; ; {
+		part, err := crossmodel.Members(m.Ctx, m.DB, 7, first)
+		m.OK(err)
+		if (part.Application != nil) != (first == 0) || part.First != first {
+			t.Errorf("from %d on: %v, %v", first, part.First, part.Application)
+		}
+		for n, settings := range part.Units {
+			if !part.Has(n) || settings["n"] != fmt.Sprint("web/", n) {
+				t.Errorf("from %d on there is unit %d with %.100v", first, n, settings)
+			}
+		}
+		if ends = append(ends, part.End); part.End == 0 {
+			break
+		}
+		if len(part.Units) != part.End-first {
+			t.Errorf("from %d to %d there are %d units", first, part.End, len(part.Units))
+		}
+		first = part.End
+	}
+	modeltest.Same(t, "the ends of the parts", ends, []int{5, 1005, 0})
 }
 
 // Connections come from what the user or the model says, or else from the addresses that the units use.
@@ -186,12 +227,12 @@ func TestEgress(t *testing.T) {
 			t.Parallel()
 			r := consuming(7, func(r *modeldb.Relation) { r.Via = c.via })
 			m := newModel(t, append(append(members(r, c.units), r, modeldb.Service{Name: "web"}), c.docs...)...)
-			got, err := crossmodel.Members(m.Ctx, m.DB, 7)
+			got, err := crossmodel.Members(m.Ctx, m.DB, 7, 0)
 			m.OK(err)
 			modeltest.Same(t, "egress", got.Egress, c.want)
 			if name == "the units'" {
 				m.Remove(modeldb.ServicesC, "web")
-				if got, err = crossmodel.Members(m.Ctx, m.DB, 7); err != nil || len(got.Egress) > 0 {
+				if got, err = crossmodel.Members(m.Ctx, m.DB, 7, 0); err != nil || len(got.Egress) > 0 {
 					t.Errorf("without the service: %v, %v", got.Egress, err)
 				}
 			}

@@ -30,6 +30,26 @@ func (db *DB) SettingsIn(ctx context.Context, relation int) (docs []modeldb.Sett
 	return docs, err
 }
 
+// SettingsAtOnce is how many settings of units, each up to its limit, are read at once where there may be thousands.
+const SettingsAtOnce = 64
+
+// SettingsOf reads the settings of some units and services in a relation, by name. Those without settings are missing.
+func (db *DB) SettingsOf(ctx context.Context, relation int, names ...string) (map[string]map[string]string, error) {
+	keys, all := make([]string, len(names)), map[string]map[string]string{}
+	byKey := map[string]string{}
+	for i, name := range names {
+		keys[i] = modeldb.RelationSettingsKey(relation, name)
+		byKey[keys[i]] = name
+	}
+	var docs []modeldb.Settings
+	err := db.All(ctx, modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs)
+	for _, d := range docs {
+		d.Settings = modeldb.UnescapeKeys(d.Settings)
+		all[byKey[d.ID]] = d.Texts()
+	}
+	return all, err
+}
+
 // PutSettings merges changes into settings as ChangeSettings does, or, if there are none, inserts begin with
 // the changes. It reports whether any value changes.
 func (db *DB) PutSettings(ctx context.Context, o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
