@@ -22,7 +22,7 @@ type slowPlans struct {
 	moves bool // each step is progress
 }
 
-func (p slowPlans) Plan(ctx context.Context, _ string, _ func(string) bool,
+func (p slowPlans) Plan(ctx context.Context, _, _ string, _ func(string) bool,
 	_ func(context.Context, *controller.Controller, *state.State) error) (entity.Plan, error) {
 	for range 6 {
 		select {

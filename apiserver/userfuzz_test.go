@@ -69,7 +69,7 @@ func newUserWorld(t testing.TB) *userWorld {
 	w.world = newWorld(t, func(c *Config) {
 		facadestest.OnCloud(&c.Config, cloud)
 		c.ManualHosts = facadestest.Hosts{}
-		c.Plans = rehearsal.NewStage(rehearsal.Stage{Store: statetest.StoreOf(c.Controller), Controller: c.Controller, Temp: t.TempDir()})
+		c.Plans = &rehearsal.Stage{Store: statetest.StoreOf(c.Controller), Controller: c.Controller, Temp: t.TempDir()}
 		c.Upgrades = &facadestest.Upgrades{Installed: map[entity.Binaries]string{}}
 		c.Controllers = &facadestest.Controllers{All: []entity.ControllerNode{{Machine: "0", Up: true}}}
 		c.API = func() ([]string, string) { return []string{"192.0.2.1:17070"}, pki().ca.Cert }

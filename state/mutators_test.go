@@ -90,7 +90,8 @@ var readers = map[string]string{
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier Token",
-	"Watches":      "Binaries Deployed End HostExposure Live Machine MachineTasks Machines ModelConfig Operation RelationUnits Relations Rollout Rollouts Status Summary Unit",
+	"Scope":        "Member Topic",
+	"Watches":      "AgentTopics Application Binaries Deployed End HostExposure Live Machine MachineTasks Machines Members ModelConfig Operation RelationUnits Relations Rollout Rollouts ScopeOf Status Summary Unit",
 	"Settings":     "Binaries Config Constraints Networks Sequences",
 	"State": `Agents Annotations Blocks Charms Cleaner CrossModel Done Dump Explainer FindEntity Life Machine Machines MinUnits Name
 		Pools Provisioning Refers Relation RelationByID Resources Service Settings Status

@@ -50,6 +50,9 @@ func (st *State) Done() <-chan struct{} { return st.done }
 // Watches are the watches of a model: see package watches. Package watcher documents what they guarantee.
 type Watches = watches.Watches
 
+// A Scope is where units see their counterparts in a relation.
+type Scope = watches.Scope
+
 // A Live is a model whose parts are kept up to date: see modelstatus.Live.
 type Live = modelstatus.Live
 

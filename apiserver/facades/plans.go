@@ -17,9 +17,9 @@ import (
 
 // Plans plans changes of models.
 type Plans interface {
-	// Plan makes a change in a copy of a model, and returns what it would lead to. If the change fails, so does Plan. lost
-	// reports whether the agent of a unit is lost, and will not act.
-	Plan(ctx context.Context, model string, lost func(unit string) bool,
+	// Plan makes a user's change in a copy of a model, and returns what it would lead to. If the change fails, so does Plan.
+	// lost reports whether the agent of a unit is lost, and will not act.
+	Plan(ctx context.Context, user, model string, lost func(unit string) bool,
 		change func(ctx context.Context, ctrl *controller.Controller, st *state.State) error) (entity.Plan, error)
 }
 
@@ -80,7 +80,7 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 		_, _, missing := c.Presence.Missing(c.Model.UUID(), entity.UnitTag(unit))
 		return missing
 	}
-	plan, err := c.Plans.Plan(ctx, c.Model.UUID(), lost, func(ctx context.Context, ctrl *controller.Controller, st *state.State) error {
+	plan, err := c.Plans.Plan(ctx, c.Tag.String(), c.Model.UUID(), lost, func(ctx context.Context, ctrl *controller.Controller, st *state.State) error {
 		backend := *c.Backend
 		backend.Controller = ctrl
 		made = plannedCalls{Caller: Caller{Identity: c.Identity, Backend: &backend, Request: c.Request, Model: st, others: c.Controller}}

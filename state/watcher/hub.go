@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/tracing"
@@ -16,6 +17,16 @@ import (
 type Change struct {
 	Collection string
 	ID         string
+}
+
+// ChangesOf returns the changes that operations make to documents.
+func ChangesOf(ops []txn.Op) (changes []Change) {
+	for _, op := range ops {
+		if id, ok := op.Id.(string); ok && (op.Insert != nil || op.Update != nil || op.Remove) {
+			changes = append(changes, Change{op.C, id})
+		}
+	}
+	return changes
 }
 
 // A Topic is what a watcher subscribes to: a whole collection, one of its documents, or the documents whose

@@ -20,49 +20,40 @@ import (
 	"juju/state/mongo"
 )
 
-// patience is how long a rehearsal may take. Its work grows with the model, and others wait for their turn: so this limits
-// what can be planned.
+// patience is how long a rehearsal may take, once it has begun. Its work grows with the model, so this limits what can be
+// planned.
 const patience = 2 * time.Minute
 
 // maxHooks is how many hooks are foreseen: as many take some 50 MB here, and are an answer of some 10 MB.
 const maxHooks = 100_000
 
-// A Stage makes rehearsals, one at a time, because each has a model in memory.
+// A Stage makes rehearsals, in turns, because each has a model in memory.
 type Stage struct {
 	Store      *mongo.Store
 	Controller *controller.Controller
 	// Temp is the directory of temporary files.
 	Temp string
 
-	turn chan struct{}
-	hook map[string]hooks.Implemented
+	turns turns
 }
 
-// NewStage returns a stage.
-func NewStage(s Stage) *Stage {
-	s.turn, s.hook = make(chan struct{}, 1), map[string]hooks.Implemented{}
-	return &s
-}
-
-// Plan returns what a change of a model would lead to. Its error is that of the change, which then would change nothing.
-// Units whose agents are lost do nothing.
-func (s *Stage) Plan(ctx context.Context, model string, lost func(unit string) bool,
+// Plan returns what a user's change of a model would lead to. Its error is that of the change, which then would change
+// nothing. Units whose agents are lost do nothing.
+func (s *Stage) Plan(ctx context.Context, user, model string, lost func(unit string) bool,
 	change func(ctx context.Context, ctrl *controller.Controller, st *state.State) error) (plan entity.Plan, err error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return plan, context.Cause(ctx)
+	done, err := s.turns.take(ctx, user, model)
+	if err != nil {
+		return plan, err
 	}
+	defer done()
 	tooLong := entity.Errorf(entity.Unavailable, "cannot plan: it takes longer than %v", patience)
 	ctx, cancel := context.WithTimeoutCause(apart{ctx}, patience, tooLong)
 	defer cancel()
-	r := &rehearsal{Stage: s, isLost: lost, lost: map[string]bool{}, units: map[string]*unit{}, leaders: map[string]string{},
-		kept: map[string]bool{}, contested: map[string]bool{}}
+	r := s.rehearsal(lost)
 	if r.real, err = s.Controller.Model(ctx, model); err != nil {
 		return plan, err
 	}
-	store, err := mongo.OpenMemory(mongo.Options{Hooks: func(string) mongo.Hooks { return &r.changes }})
+	store, err := mongo.OpenMemory(mongo.Options{Hooks: func(string) mongo.Hooks { return r.changes }})
 	if err != nil {
 		return plan, err
 	}
@@ -85,6 +76,15 @@ func (s *Stage) Plan(ctx context.Context, model string, lost func(unit string) b
 	if plan.Token, err = r.st.Transactions().Token(ctx); err != nil {
 		return plan, err
 	}
+	follow, err := r.st.Watches().Status(ctx) // while someone follows the copy, what agents read stays in memory
+	if err != nil {
+		return plan, err
+	}
+	defer func() {
+		cancel()
+		for range follow {
+		}
+	}()
 	before, err := lookCloser(ctx, r.st)
 	if err != nil {
 		return plan, err
@@ -126,10 +126,15 @@ func (apart) Value(any) any { return nil }
 // A rehearsal is the copy of a model with its agents.
 type rehearsal struct {
 	*Stage
-	real    *state.State // the model itself, only to read charms
-	st      *state.State // its copy
-	later   atomic.Int64 // how far the copy's clock is ahead
-	changes counter      // of the copy
+	real    *state.State    // the model itself, only to read charms
+	st      *state.State    // its copy
+	later   atomic.Int64    // how far the copy's clock is ahead
+	changes *state.Follower // of the copy
+	view    *view           // as of viewed transactions
+	viewed  int64
+	scopes  map[state.Scope]*scope
+	known   int // members of scopes, by all units
+	charms  map[string]hooks.Implemented
 	units   map[string]*unit
 	leaders map[string]string // by service
 	hooks   []entity.PlannedHook
@@ -140,13 +145,22 @@ type rehearsal struct {
 	contested map[string]bool
 }
 
-// A counter counts transactions. While there are none, what was read is true.
-type counter struct{ atomic.Int64 }
+func (s *Stage) rehearsal(lost func(unit string) bool) *rehearsal {
+	return &rehearsal{Stage: s, changes: state.NewFollower(), scopes: map[state.Scope]*scope{}, isLost: lost, lost: map[string]bool{},
+		charms: map[string]hooks.Implemented{}, units: map[string]*unit{}, leaders: map[string]string{}, kept: map[string]bool{}, contested: map[string]bool{}}
+}
 
-// Next implements mongo.Hooks.
-func (c *counter) Next() mongo.Hook {
-	c.Add(1)
-	return nil
+// look returns the copy as its users see it.
+func (r *rehearsal) look(ctx context.Context) (*view, error) {
+	now := r.changes.Count()
+	if r.view == nil || r.viewed != now {
+		view, err := look(ctx, r.st)
+		if err != nil {
+			return nil, err
+		}
+		r.view, r.viewed = view, now
+	}
+	return r.view, nil
 }
 
 func (r *rehearsal) now() time.Time { return time.Now().Add(time.Duration(r.later.Load())) }
@@ -181,16 +195,14 @@ func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus
 		if r.units[name] != nil || !started[units[name].Machine] || r.lost[name] {
 			continue
 		}
-		if u, err := r.st.Unit(ctx, name); err != nil {
+		u, err := r.newUnit(ctx, name, units[name])
+		switch {
+		case err != nil:
 			return err
-		} else if info, err := u.Info(ctx); err != nil {
-			return err
-		} else if info.Started && r.isLost(name) {
+		case u == nil:
 			r.lost[name] = true
-			continue
-		}
-		if r.units[name], err = r.newUnit(ctx, name, units[name]); err != nil {
-			return err
+		default:
+			r.units[name] = u
 		}
 	}
 	return nil
@@ -203,7 +215,7 @@ func (r *rehearsal) play(ctx context.Context) error {
 	seen, due := int64(-1), time.Duration(0)
 	for {
 		moved := false
-		if now := r.changes.Load(); now != seen {
+		if now := r.changes.Count(); now != seen {
 			seen = now
 			var err error
 			if _, due, err = r.st.Cleaner().Cleanup(ctx); err != nil {
@@ -224,7 +236,7 @@ func (r *rehearsal) play(ctx context.Context) error {
 		case len(r.hooks) > maxHooks:
 			return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot plan: more than %d hooks would run", maxHooks),
 				"Units run hooks for each of those that they are related to. Plan fewer units.")
-		case moved || did || r.changes.Load() != seen:
+		case moved || did || r.changes.Count() != seen:
 		case due > 0:
 			r.later.Add(int64(due))
 			seen = -1
@@ -238,7 +250,7 @@ func (r *rehearsal) play(ctx context.Context) error {
 
 // arrive has the agents of new units begin.
 func (r *rehearsal) arrive(ctx context.Context) (moved bool, err error) {
-	now, err := look(ctx, r.st)
+	now, err := r.look(ctx)
 	before := len(r.units)
 	if err == nil {
 		err = r.meet(ctx, now.units)
@@ -260,7 +272,7 @@ func (r *rehearsal) agents(ctx context.Context) (moved bool, err error) {
 
 // deploy removes the units whose agents are done, or never began.
 func (r *rehearsal) deploy(ctx context.Context) (moved bool, err error) {
-	now, err := look(ctx, r.st)
+	now, err := r.look(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -294,7 +306,7 @@ func done(err error) (bool, error) {
 
 // minUnits adds the units that services lack.
 func (r *rehearsal) minUnits(ctx context.Context) (moved bool, err error) {
-	now, err := look(ctx, r.st)
+	now, err := r.look(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -336,25 +348,25 @@ func (r *rehearsal) across(ctx context.Context) (moved bool, err error) {
 		if c.Life == entity.Alive {
 			continue
 		}
-		before := r.changes.Load()
+		before := r.changes.Count()
 		if err := x.Mirror(ctx, c.Relation, entity.Members{}); err != nil {
 			return moved, err
 		}
 		if err := x.Release(ctx, c.Relation); err != nil {
 			return moved, err
 		}
-		moved = moved || r.changes.Load() != before
+		moved = moved || r.changes.Count() != before
 	}
 	return moved, nil
 }
 
 // rollouts continues the upgrades in batches.
 func (r *rehearsal) rollouts(ctx context.Context) (moved bool, err error) {
-	now, err := look(ctx, r.st)
+	now, err := r.look(ctx)
 	if err != nil {
 		return false, err
 	}
-	before := r.changes.Load()
+	before := r.changes.Count()
 	for name, of := range now.services {
 		if of.Rollout == nil {
 			continue
@@ -367,7 +379,7 @@ func (r *rehearsal) rollouts(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 	}
-	return r.changes.Load() > before, nil
+	return r.changes.Count() > before, nil
 }
 
 // machines has the cloud and the machines' agents act.
@@ -377,6 +389,9 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 		return false, err
 	}
 	for _, info := range slices.Backward(infos) { // containers before their hosts
+		if info.Life == entity.Alive && (info.InstanceID != "" || info.Status == entity.StatusError) { // one that failed is not retried
+			continue
+		}
 		m, err := r.st.Machine(ctx, info.ID)
 		switch {
 		case err != nil:
@@ -389,10 +404,8 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 					err = r.start(ctx, m)
 				}
 			}
-		case info.InstanceID == "" && info.Status != entity.StatusError: // it has failed, and is not retried
-			err = r.start(ctx, m)
 		default:
-			continue
+			err = r.start(ctx, m)
 		}
 		did, err := done(err)
 		if err != nil {
@@ -480,17 +493,17 @@ func (r *rehearsal) storageStep(w entity.StorageWork) func(context.Context, *sta
 
 // implemented returns the hooks of a charm, from its archive: in the copy only if the change has added the charm.
 func (r *rehearsal) implemented(ctx context.Context, url string) (i hooks.Implemented, err error) {
-	archive, sum, err := r.real.Charms().Archive(ctx, url)
+	if i, known := r.charms[url]; known {
+		return i, nil
+	}
+	archive, _, err := r.real.Charms().Archive(ctx, url)
 	if errors.Is(err, entity.NotFound) {
-		archive, sum, err = r.st.Charms().Archive(ctx, url)
+		archive, _, err = r.st.Charms().Archive(ctx, url)
 	}
 	if err != nil {
 		return i, err
 	}
 	defer archive.Close()
-	if i, known := r.hook[sum]; known {
-		return i, nil
-	}
 	file, err := os.CreateTemp(r.Temp, "juju-charm-*")
 	if err != nil {
 		return i, err
@@ -515,6 +528,6 @@ func (r *rehearsal) implemented(ctx context.Context, url string) (i hooks.Implem
 			i.Files[path.Base(name)] = true
 		}
 	}
-	r.hook[sum] = i
+	r.charms[url] = i
 	return i, nil
 }

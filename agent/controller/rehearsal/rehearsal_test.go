@@ -36,7 +36,7 @@ func newTheatre(t *testing.T) *theatre {
 	t.Cleanup(func() { store.Close() })
 	ctrl, st := statetest.ControllerOn(t, store, controller.Options{PasswordCost: statetest.PasswordCost})
 	h := &theatre{T: t, ctx: t.Context(), st: st, lost: map[string]bool{},
-		stage: NewStage(Stage{Store: store, Controller: ctrl, Temp: t.TempDir()})}
+		stage: &Stage{Store: store, Controller: ctrl, Temp: t.TempDir()}}
 	url := statetest.Charm(t, st, `{name: web, summary: s, description: d, peers: {ring: {interface: ring}}}`,
 		"dispatch", "#!/bin/sh\n", "config.yaml", "options: {n: {type: int, default: 0}}\n")
 	_, err = st.AddService(h.ctx, state.AddServiceParams{Name: "web", CharmURL: url, Units: 3})
@@ -53,7 +53,7 @@ func (h *theatre) ok(err error) {
 
 // plan plans a change.
 func (h *theatre) plan(change func(context.Context, *state.State) error) (entity.Plan, error) {
-	return h.stage.Plan(h.ctx, h.st.UUID(), func(unit string) bool { return h.lost[unit] },
+	return h.stage.Plan(h.ctx, statetest.Admin, h.st.UUID(), func(unit string) bool { return h.lost[unit] },
 		func(ctx context.Context, _ *controller.Controller, st *state.State) error { return change(ctx, st) })
 }
 
@@ -420,13 +420,18 @@ func TestAPlanEndsRelationsWithOtherControllers(t *testing.T) {
 	}
 }
 
-// A plan of too many hooks is refused.
+// A plan of too many hooks, or of units that know too many others, is refused.
 func TestAPlanHasABoundOfHooks(t *testing.T) {
 	t.Parallel()
 	h := newTheatre(t)
-	r := &rehearsal{Stage: h.stage, real: h.st, st: h.st, hooks: make([]entity.PlannedHook, maxHooks+1), units: map[string]*unit{},
-		leaders: map[string]string{}, lost: map[string]bool{}, isLost: func(string) bool { return false }}
+	r := h.stage.rehearsal(func(string) bool { return false })
+	r.real, r.st, r.hooks = h.st, h.st, make([]entity.PlannedHook, maxHooks+1)
 	if err := r.play(h.ctx); err == nil || !strings.Contains(err.Error(), "cannot plan: more than 100000 hooks would run") {
+		t.Errorf("it is %v", err)
+	}
+	r.known = maxMembers
+	if _, err := (&unit{rehearsal: r}).but(map[string]int64{"web/0": 1}); err == nil ||
+		!strings.Contains(err.Error(), "cannot plan: units would have to know more than 5000000 others") {
 		t.Errorf("it is %v", err)
 	}
 }
@@ -455,5 +460,44 @@ func TestAPlanSaysThatAUnitInErrorMayLead(t *testing.T) {
 	if got := fmt.Sprint(plan.Waits); got != "[service web: which unit leads it next is not foreseen; one in error runs leader-elected only "+
 		"once that is resolved]" {
 		t.Errorf("waits: %s", got)
+	}
+}
+
+// Units that nothing happens to in a relation know nobody there, so that a large one costs nothing; if someone joins, they do.
+func TestAPlanKnowsOthersWhereSomethingHappens(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	h.start()
+	r := h.stage.rehearsal(func(string) bool { return false })
+	store, err := mongo.OpenMemory(mongo.Options{Hooks: func(string) mongo.Hooks { return r.changes }})
+	h.ok(err)
+	defer store.Close()
+	h.ok(mongo.CopyParts(h.ctx, h.stage.Store, store, func(mongo.Form) (there, full bool) { return true, true }))
+	ctrl, err := controller.Open(h.ctx, store, controller.Options{Now: r.now})
+	h.ok(err)
+	defer ctrl.Close()
+	r.real = h.st
+	r.st, err = ctrl.Model(h.ctx, h.st.UUID())
+	h.ok(err)
+	before, err := r.look(h.ctx)
+	h.ok(err)
+	h.ok(r.meet(h.ctx, before.units))
+	svc, err := r.st.Service(h.ctx, "web")
+	h.ok(err)
+	for _, step := range []struct {
+		change func() error
+		known  int
+		hooks  int
+	}{
+		{func() error { return svc.Expose(h.ctx, nil) }, 0, 0},
+		{func() error { return svc.SetConfig(h.ctx, map[string]any{"n": int64(7)}) }, 0, 3},
+		{func() error { _, err := svc.AddUnits(h.ctx, 1, nil); return err }, 4*3 + 3*2, 4 + 4*3},
+	} {
+		h.ok(step.change())
+		r.hooks = nil
+		h.ok(r.play(h.ctx))
+		if r.known != step.known || len(r.hooks) < step.hooks {
+			t.Errorf("units know %d others and run %s; want %d and %d", r.known, text(r.hooks), step.known, step.hooks)
+		}
 	}
 }

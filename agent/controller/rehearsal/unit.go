@@ -9,8 +9,8 @@ import (
 
 	"juju/charm"
 	"juju/hooks"
-	"juju/state"
 	"juju/state/entity"
+	"juju/state/watcher"
 	"juju/worker/leadership"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/operation"
@@ -24,12 +24,18 @@ const boot = "rehearsed"
 type unit struct {
 	*rehearsal
 	tag      entity.Tag
+	machine  string
 	executor *operation.Executor
 	factory  operation.Factory
 	remote   resolver.Remote
 	running  resolver.Op
-	seen     int64  // the changes that were known when remote was read
-	hook     string // the name of the hook that the unit was running when the copy was made; "" if none
+	news     *watcher.Subscription // to what remote was read from
+	seen     int64                 // the transactions that were known when the unit last looked whether it is concerned
+	waits    bool                  // it has nothing to do until something changes that concerns it
+	hook     string                // the name of the hook that the unit was running when the copy was made; "" if none
+	// unmet are the relations in which nothing has happened to the unit yet, so that it need not know the others there: it has
+	// seen all those that there were when the copy was made.
+	unmet map[int]*scope
 }
 
 // unwritten is the store of a unit's local state.
@@ -37,9 +43,10 @@ type unwritten struct{}
 
 func (unwritten) Write(localstate.State) error { return nil }
 
-// newUnit returns the agent of a unit, as far as the controller knows what it has done.
+// newUnit returns the agent of a unit, as far as the controller knows what it has done. If the agent is lost, there is none.
 func (r *rehearsal) newUnit(ctx context.Context, name string, was entity.UnitStatus) (*unit, error) {
-	u := &unit{rehearsal: r, tag: entity.UnitTag(name), remote: resolver.Remote{Boot: boot, Asked: map[string]bool{}}}
+	u := &unit{rehearsal: r, tag: entity.UnitTag(name), machine: was.Machine, news: r.changes.Subscribe(), unmet: map[int]*scope{},
+		remote: resolver.Remote{Boot: boot, Asked: map[string]bool{}}}
 	api := unitAPI{st: r.st}
 	u.factory = operation.Factory{API: api, Unit: u.tag, Runner: u, Deploy: u.deploy,
 		EndInterrupted: func(hooks.Process) error { return nil },
@@ -47,12 +54,18 @@ func (r *rehearsal) newUnit(ctx context.Context, name string, was entity.UnitSta
 	if err := u.read(ctx); err != nil {
 		return nil, err
 	}
+	if u.remote.Unit.Started && r.isLost(name) {
+		return nil, nil
+	}
+	if err := u.lead(ctx); err != nil {
+		return nil, err
+	}
 	local, err := u.recall(ctx, was)
 	if err != nil {
 		return nil, err
 	}
 	u.executor = operation.NewExecutor(unwritten{}, local)
-	return u, nil
+	return u, u.meet(ctx)
 }
 
 // Run implements operation.Runner: it notes the hook.
@@ -77,7 +90,7 @@ func (u *unit) deploy(ctx context.Context, url string) (*charm.Meta, error) {
 
 // read reads what the agent would know now.
 func (u *unit) read(ctx context.Context) error {
-	handle, err := u.st.Unit(ctx, u.tag.ID)
+	handle, err := u.st.Agents().AsWatched().Unit(ctx, u.tag.ID)
 	if err != nil {
 		return err
 	}
@@ -92,50 +105,68 @@ func (u *unit) read(ctx context.Context) error {
 	barred := map[int]bool{}
 	for _, r := range u.remote.Relations {
 		barred[r.ID] = r.Barred
+		u.known -= len(r.Members)
 	}
 	u.remote.Relations = nil
 	for _, info := range relations {
-		rel := resolver.Relation{RelationInfo: info, Barred: barred[info.ID]}
-		if info.InScope {
-			if err := u.members(ctx, &rel); err != nil {
-				return err
-			}
-		}
-		u.remote.Relations = append(u.remote.Relations, rel)
+		u.remote.Relations = append(u.remote.Relations, resolver.Relation{RelationInfo: info, Barred: barred[info.ID]})
+	}
+	for _, t := range u.st.Watches().AgentTopics(u.remote.Unit, u.machine, relations) {
+		u.news.Add(t)
 	}
 	url := u.remote.Unit.CharmURL
 	if u.executor != nil {
 		url = u.executor.State().Charm
 	}
 	if url != "" {
-		if u.remote.Hooks, err = u.implemented(ctx, url); err != nil {
+		u.remote.Hooks, err = u.implemented(ctx, url)
+	}
+	return err
+}
+
+// meet has the unit know its counterparts, but not where nothing happens to it.
+func (u *unit) meet(ctx context.Context) error {
+	local := u.executor.State()
+	idle := u.remote.Unit.Life == entity.Alive && u.remote.Unit.ServiceLife == entity.Alive
+	gone := maps.Clone(u.unmet)
+	for i := range u.remote.Relations {
+		rel := &u.remote.Relations[i]
+		delete(gone, rel.ID)
+		if !rel.InScope {
+			continue
+		}
+		in, err := u.scope(ctx, u.remote.Unit, rel.RelationInfo)
+		if err != nil {
+			return err
+		}
+		if rel.Application = in.application; idle && rel.Life == entity.Alive && u.unmet[rel.ID] != nil && in.before == nil {
+			continue
+		}
+		if rel.Members, err = u.but(in.now); err != nil {
+			return err
+		}
+		rel.Known = true
+		if err := u.remember(local, rel.ID); err != nil {
 			return err
 		}
 	}
-	return u.lead(ctx, handle)
+	for id := range gone {
+		if err := u.remember(local, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// members reads the counterparts of the unit in a relation.
-func (u *unit) members(ctx context.Context, rel *resolver.Relation) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events, err := u.st.Watches().RelationUnits(ctx, u.tag.ID, rel.ID)
-	if err != nil {
-		return err
-	}
-	defer func() { // the watch must end before the copy is closed
-		cancel()
-		for range events {
+// remember has the unit know which counterparts it has seen in a relation.
+func (u *unit) remember(local localstate.State, relation int) (err error) {
+	if was := u.unmet[relation]; was != nil {
+		seen := local.Relations[relation]
+		if seen.Members, err = u.but(was.first()); err != nil {
+			return err
 		}
-	}()
-	select {
-	case first, ok := <-events:
-		if !ok {
-			return entity.Errorf(entity.Stopped, "the copy of the model is closed")
-		}
-		rel.Members, rel.Application, rel.Known = first.Changed, first.Application, true
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		local.Relations[relation] = seen
+		delete(u.unmet, relation)
 	}
 	return nil
 }
@@ -145,22 +176,32 @@ func (u *unit) isStuck() bool { return u.executor != nil && u.executor.State().F
 
 // lead claims the leadership of the unit's service, if that is vacant. One that is stuck leaves it to others, which run hooks
 // for it: who is first is chance.
-func (u *unit) lead(ctx context.Context, handle *state.Unit) error {
-	if u.remote.Unit.Life != entity.Alive || u.remote.EpochKnown && (u.remote.Epoch != 0 || u.leads(u.remote.Unit.Service)) {
+func (u *unit) lead(ctx context.Context) error {
+	led := u.leads(u.remote.Unit.Service)
+	switch {
+	case u.remote.Unit.Life != entity.Alive || u.remote.EpochKnown && (u.remote.Epoch != 0 || led):
 		return nil
-	}
-	for _, other := range u.units {
-		if u.remote.EpochKnown && other.remote.Unit.Service == u.remote.Unit.Service && other.remote.Unit.Life == entity.Alive &&
-			other.isStuck() != u.isStuck() {
-			if u.contested[u.remote.Unit.Service] = true; u.isStuck() {
-				return nil
+	case led:
+		u.remote.EpochKnown = true
+		return nil
+	case u.remote.EpochKnown:
+		for _, other := range u.units {
+			if other.remote.Unit.Service == u.remote.Unit.Service && other.remote.Unit.Life == entity.Alive && other.isStuck() != u.isStuck() {
+				if u.contested[u.remote.Unit.Service] = true; u.isStuck() {
+					return nil
+				}
 			}
 		}
+	}
+	handle, err := u.st.Unit(ctx, u.tag.ID)
+	if err != nil {
+		return err
 	}
 	epoch, err := handle.ClaimLeadership(ctx, leadership.Term)
 	if err != nil && !errors.Is(err, entity.LeadershipRefused) {
 		return err
 	}
+	u.waits = u.waits && u.remote.EpochKnown && u.remote.Epoch == epoch
 	u.remote.Epoch, u.remote.EpochKnown = epoch, true
 	if epoch != 0 {
 		u.leaders[u.remote.Unit.Service] = u.tag.ID
@@ -197,7 +238,12 @@ func (u *unit) recall(ctx context.Context, was entity.UnitStatus) (s localstate.
 		Storage: map[string]localstate.Storage{}}
 	for _, rel := range u.remote.Relations {
 		if rel.InScope {
-			s.Relations[rel.ID] = localstate.Relation{Members: rel.Members, Application: rel.Application}
+			in, err := u.scope(ctx, info, rel.RelationInfo)
+			if err != nil {
+				return s, err
+			}
+			s.Relations[rel.ID] = localstate.Relation{Application: in.application}
+			u.unmet[rel.ID] = in
 		}
 	}
 	for _, one := range info.Storage {
@@ -207,6 +253,11 @@ func (u *unit) recall(ctx context.Context, was entity.UnitStatus) (s localstate.
 	}
 	if u.hook == "" {
 		return s, nil
+	}
+	for id := range s.Relations {
+		if err := u.remember(s, id); err != nil {
+			return s, err
+		}
 	}
 	if s.Started, err = u.hasStarted(ctx); err != nil {
 		return s, err
@@ -304,14 +355,28 @@ func (u *unit) isSettled() bool {
 
 // act carries out the unit's next operation, and reports whether there was one.
 func (u *unit) act(ctx context.Context) (did bool, err error) {
-	if now := u.changes.Load(); now != u.seen {
+	if now := u.changes.Count(); now != u.seen {
 		u.seen = now
 		u.unbar()
-		if err := u.read(ctx); errors.Is(err, entity.NotFound) {
-			return false, nil // it is removed
+		if changes, _ := u.news.Take(); len(changes) > 0 {
+			u.waits = false
+			err = u.read(ctx)
+			if err == nil {
+				err = u.meet(ctx)
+			}
+		}
+		if err == nil {
+			err = u.lead(ctx)
+		}
+		if errors.Is(err, entity.NotFound) { // it is removed
+			delete(u.units, u.tag.ID)
+			return false, nil
 		} else if err != nil {
 			return false, err
 		}
+	}
+	if u.waits {
+		return false, nil
 	}
 	if !u.remote.Unit.Started {
 		if err := u.begin(ctx); err != nil {
@@ -321,6 +386,7 @@ func (u *unit) act(ctx context.Context) (did bool, err error) {
 	op := resolver.NextOp(u.executor.State(), u.remote)
 	switch op.Verb {
 	case resolver.Wait, resolver.AwaitResolution, resolver.AwaitReboot, resolver.Terminate:
+		u.waits = true
 		return false, nil
 	}
 	u.running = op
@@ -360,8 +426,11 @@ func (u *unit) bar(op resolver.Op) {
 
 // unbar notes that something has changed.
 func (u *unit) unbar() {
+	u.waits = u.waits && !u.remote.Barred
 	u.remote.Barred = false
 	for i := range u.remote.Relations {
-		u.remote.Relations[i].Barred = false
+		rel := &u.remote.Relations[i]
+		u.waits = u.waits && !rel.Barred
+		rel.Barred = false
 	}
 }

@@ -77,7 +77,7 @@ type Plans struct {
 }
 
 // Plan implements facades.Plans.
-func (p Plans) Plan(ctx context.Context, _ string, _ func(string) bool,
+func (p Plans) Plan(ctx context.Context, _, _ string, _ func(string) bool,
 	change func(context.Context, *controller.Controller, *state.State) error) (entity.Plan, error) {
 	token, err := p.Model.Transactions().Token(ctx)
 	if err == nil {

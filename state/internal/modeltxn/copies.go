@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/watcher"
@@ -159,14 +158,4 @@ func idsIn(query any) ([]string, bool) {
 	}
 	ids, ok := in[0].Value.([]string)
 	return ids, ok
-}
-
-// changesOf returns the changes that operations make to documents.
-func changesOf(ops []txn.Op) (changes []watcher.Change) {
-	for _, op := range ops {
-		if id, ok := op.Id.(string); ok && (op.Insert != nil || op.Update != nil || op.Remove) {
-			changes = append(changes, watcher.Change{Collection: op.C, ID: id})
-		}
-	}
-	return changes
 }

@@ -53,7 +53,7 @@ func (db *DB) Change(ctx context.Context, build func(*Ops) error) error {
 		}
 		o.addCounts()
 		list, err := o.List()
-		changed = append(changed, changesOf(list)...)
+		changed = append(changed, watcher.ChangesOf(list)...)
 		return list, err
 	})
 	// Before the caller is told: no one who has heard of the change reads what was before it.

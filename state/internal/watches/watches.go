@@ -7,7 +7,6 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
@@ -101,26 +100,33 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 	if err != nil {
 		return nil, err
 	}
+	id, err := w.db.MachineOf(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return watcher.Notify(ctx, w.hub, unitTopics(name, u.Service, u.Principal, id)...), nil
+}
+
+// unitTopics returns what a unit's information is read from.
+func unitTopics(name, service, principal, machine string) []watcher.Topic {
 	topics := []watcher.Topic{
 		watcher.Doc(modeldb.ModelC, modeldb.ModelC),
 		watcher.Doc(modeldb.UnitsC, name),
-		watcher.Doc(modeldb.ServicesC, u.Service),
+		watcher.Doc(modeldb.ServicesC, service),
 		watcher.Doc(modeldb.NetworksC, modeldb.NetworksC), // the spaces to which it is bound
-		watcher.Doc(modeldb.SettingsC, modeldb.ServiceKey(u.Service)),
-		watcher.Doc(modeldb.SettingsC, modeldb.LeaderSettingsKey(u.Service)),
+		watcher.Doc(modeldb.SettingsC, modeldb.ServiceKey(service)),
+		watcher.Doc(modeldb.SettingsC, modeldb.LeaderSettingsKey(service)),
 		watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
 		watcher.Prefix(modeldb.TasksC, entity.UnitTag(name).String()+"#"),
 		watcher.Prefix(modeldb.AttachmentsC, modeldb.AttachmentID(name, "")), // its storage
 	}
-	if u.Principal != "" {
-		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, u.Service+"#"))
+	if principal != "" {
+		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, service+"#"))
 	}
-	if id, err := w.db.MachineOf(ctx, u); err != nil {
-		return nil, err
-	} else if id != "" {
-		topics = append(topics, watcher.Doc(modeldb.MachinesC, id)) // the machine's addresses
+	if machine != "" {
+		topics = append(topics, watcher.Doc(modeldb.MachinesC, machine)) // the machine's addresses
 	}
-	return watcher.Notify(ctx, w.hub, topics...), nil
+	return topics
 }
 
 // Rollouts sends the names of services whose rollout has begun, stopped, been resumed or ended.
@@ -156,12 +162,17 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 	if err != nil {
 		return nil, err
 	}
-	topics := []watcher.Topic{watcher.Prefix(modeldb.EndpointsC, u.Service+"#")}
-	if u.Principal != "" {
+	return watcher.Notify(ctx, w.hub, relationTopics(u.Service, u.Principal)...), nil
+}
+
+// relationTopics returns what the relations of a service's unit are read from.
+func relationTopics(service, principal string) []watcher.Topic {
+	topics := []watcher.Topic{watcher.Prefix(modeldb.EndpointsC, service+"#")}
+	if principal != "" {
 		// The principal's other subordinates, which it may be related to.
-		topics = append(topics, watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(u.Principal).String()+"#"))
+		topics = append(topics, watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(principal).String()+"#"))
 	}
-	return watcher.Notify(ctx, w.hub, topics...), nil
+	return topics
 }
 
 // RelationUnits sends the counterparts of the unit that are in the relation, with the
@@ -181,18 +192,16 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	if err != nil {
 		return nil, err
 	}
-	prefix := modeldb.ScopePrefix(relation, r.Container(u))
-	seen := prefix + string(charm.Role(end.Role).Counterpart()) + "#"
+	scope := scopeOf(relation, r.Container(u), end.Role, r.Counterpart(u.Service).Service)
 	// The members are keyed by unit, and their service is treated as a member that never leaves.
-	other := r.Counterpart(u.Service).Service
-	application := modeldb.RelationSettingsKey(relation, other)
+	application := modeldb.RelationSettingsKey(relation, scope.other)
 	return watcher.Events(ctx, w.hub, watcher.Listing[int64]{
-		Topics: []watcher.Topic{watcher.Prefix(modeldb.ScopesC, prefix), watcher.Doc(modeldb.SettingsC, application)},
+		Topics: []watcher.Topic{scope.Topic(), watcher.Doc(modeldb.SettingsC, application)},
 		IDs: func(c watcher.Change) []string {
 			if c.Collection == modeldb.SettingsC {
 				return []string{strings.TrimPrefix(c.ID, modeldb.RelationKey(relation)+"#")}
 			}
-			if member, ok := strings.CutPrefix(c.ID, seen); ok && member != unit {
+			if member, ok := scope.Member(c); ok && member != unit {
 				return []string{member}
 			}
 			return nil
@@ -201,15 +210,14 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 			return watcher.Doc(modeldb.SettingsC, modeldb.RelationSettingsKey(relation, member))
 		},
 		List: func(names []string) (map[string]int64, error) {
-			all, err := w.members(ctx, relation, seen, unit, names)
-			if err != nil || len(names) > 0 && !slices.Contains(names, other) {
+			all, err := w.Members(ctx, scope, names)
+			if delete(all, unit); err != nil || len(names) > 0 && !slices.Contains(names, scope.other) {
 				return all, err
 			}
-			settings, err := w.db.Settings(ctx, application)
-			if entity.IsNotFound(err) {
-				return all, nil
+			version, err := w.Application(ctx, scope)
+			if version > 0 {
+				all[scope.other] = version
 			}
-			all[other] = settings.Version
 			return all, err
 		},
 	}, func(names []string, sent, now watcher.Facts[int64]) (entity.RelationUnitsChange, bool) {
@@ -219,7 +227,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 			version, in := now(name)
 			switch {
 			case in && knew && was == version:
-			case name == other:
+			case name == scope.other:
 				change.Application = version
 			case in:
 				change.Changed[name] = version
@@ -229,40 +237,6 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 		}
 		return change, len(change.Changed)+len(change.Departed) > 0 || change.Application != 0
 	})
-}
-
-// members returns the versions of the settings of the units in a scope, only of those in units unless that is nil.
-func (w Watches) members(ctx context.Context, relation int, prefix, except string, units []string) (map[string]int64, error) {
-	// The range is from the prefix, which ends with "#", to the prefix with the next character: a container relation has
-	// one scope for each principal.
-	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
-	if units != nil {
-		ids := make([]string, len(units))
-		for i, u := range units {
-			ids[i] = prefix + u
-		}
-		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
-	}
-	var scopes []modeldb.Scope
-	if err := w.db.All(ctx, modeldb.ScopesC, query, &scopes); err != nil {
-		return nil, err
-	}
-	versions, keys := map[string]int64{}, []string{}
-	for _, s := range scopes {
-		if s.Member() != except {
-			keys = append(keys, modeldb.RelationSettingsKey(relation, s.Member()))
-		}
-	}
-	var settings []modeldb.Settings
-	if err := w.db.All(ctx, modeldb.SettingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
-		return nil, err
-	}
-	for _, s := range settings {
-		versions[strings.TrimPrefix(s.ID, modeldb.RelationKey(relation)+"#")] = s.Version
-	}
-	// A unit that left between the two reads still has settings; one that joined is not in keys. Either way, another
-	// event follows.
-	return versions, nil
 }
 
 // Live follows all parts of the model, and names those that there are. The caller must close it.
