@@ -146,7 +146,7 @@ func (s *Session) Upload(start func(format string, args ...any) *Progress, what 
 		size = info.Size()
 	}
 	text := what
-	if size >= large && !s.draws() {
+	if size >= large && !s.Draws() {
 		text = fmt.Sprintf("%s (%s)", what, entity.MiB(uint64(size)/large))
 	}
 	p := start("Uploading %s", text)
@@ -226,7 +226,7 @@ func (p *Progress) Done() {
 	p.s.screen.Lock()
 	defer p.s.screen.Unlock()
 	p.s.current = p.outer
-	if p.tree != nil && p.s.draws() && !p.hidden {
+	if p.tree != nil && p.s.Draws() && !p.hidden {
 		p.after = ""
 		p.draw(p.tree.result(p.view()))
 		fmt.Fprintln(p.s.Stderr.Raw())
@@ -257,8 +257,8 @@ func (p *Progress) show() {
 	now := p.s.Now()
 	switch {
 	case p.s.Quiet || p.hidden:
-	case p.s.draws() && p.quick && p.tree != nil && p.drawn == nil && now.Sub(p.started) < progressTick:
-	case p.s.draws():
+	case p.s.Draws() && p.quick && p.tree != nil && p.drawn == nil && now.Sub(p.started) < progressTick:
+	case p.s.Draws():
 		p.draw(p.lines())
 	case p.quick && p.shown == "" && now.Sub(p.started) < progressWait:
 	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):

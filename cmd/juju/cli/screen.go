@@ -9,8 +9,8 @@ import (
 	"juju/apiserver/display"
 )
 
-// draws reports whether progress is drawn in place.
-func (s *Session) draws() bool {
+// Draws reports whether progress is drawn in place.
+func (s *Session) Draws() bool {
 	return s.ErrTerminal && !s.Quiet && s.Getenv("TERM") != "dumb"
 }
 

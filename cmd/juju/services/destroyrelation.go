@@ -42,7 +42,9 @@ ID, which status shows in its yaml and json formats.`,
 					return err
 				}
 				u := wait.Gone("destroy-relation", nil)
-				u.Relation = args
+				if u.Relation = args; how.Strength == entity.Force && awaits.Bound == 0 && !s.Draws() {
+					u.Ended(s)
+				}
 				return awaits.Run(ctx, s, api, u)
 			})
 		},

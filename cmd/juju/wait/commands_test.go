@@ -31,9 +31,9 @@ func newUser(t *testing.T) *clitest.User {
 func TestCommandCalls(t *testing.T) {
 	t.Parallel()
 	clitest.CheckCalls(t, newUser, []clitest.Call{
-		{Line: "wait-for", Asked: []string{"Status"}},
-		{Line: "wait-for service web --gone", Asked: []string{"Status"}},
-		{Line: "destroy-unit web/0 --force --timeout 0s", Asked: []string{"DestroyUnits with force after 0s [web/0]"}},
+		{Line: "wait-for", Asked: []string{"Status"}, Stderr: "The model has nothing to wait for.\n"},
+		{Line: "wait-for service web --gone", Asked: []string{"Status"}, Stderr: "Removed: web\n"},
+		{Line: "destroy-unit web/0 --force --timeout 0s", Asked: []string{"DestroyUnits with force after 0s [web/0]"}, Stderr: "Removed: web/0\n"},
 	})
 }
 

@@ -73,8 +73,11 @@ func (d DestroyCommand) For(s *cli.Session) *cobra.Command {
 			if err := End(ctx, s, api, how, args...); err != nil {
 				return err
 			}
-			if awaits.Bound == 0 && waits && len(awaited.Also) > 0 {
+			switch {
+			case awaits.Bound == 0 && waits && len(awaited.Also) > 0:
 				return Until(ctx, s, api, awaited, how.Timeout+CloudTime)
+			case awaits.Bound == 0 && waits && !s.Draws():
+				awaited.Ended(s) // End has waited for all
 			}
 			return awaits.Run(ctx, s, api, awaited)
 		})

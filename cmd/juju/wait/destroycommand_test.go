@@ -30,7 +30,9 @@ func TestDestroyFlags(t *testing.T) {
 			u.Asked()
 			continue
 		}
-		u.Sees(0, "", "")
+		// What is removed by force is waited for.
+		u.Sees(0, "", map[string]string{"destroy-service web --force": "Removed: web\n", "destroy-machine 3 --force --timeout 5s": "Removed: machine 3\n",
+			"destroy-relation web store --force --no-wait": "Removed: relation web store\n"}[test.line])
 		asked := []string{test.asked}
 		if strings.Contains(test.asked, "Machines with force") { // what goes with them
 			asked = append([]string{"Status"}, asked...)
@@ -49,7 +51,7 @@ func TestStorageOfWhatIsDestroyed(t *testing.T) {
 		u.Sees(0, "", "- will remove storage cache/2\n- will detach storage data/0\n- will detach storage data/1\n")
 	}
 	u.Types("destroy-machine", "0", "--force")
-	u.Sees(0, "", "- will remove storage cache/2\n")
+	u.Sees(0, "", "- will remove storage cache/2\nRemoved: machine 0\n")
 }
 
 // Commands that destroy units name the machines that are left without units.

@@ -27,11 +27,11 @@ func (p *pending) add(t Entity, done bool) {
 	p.all = append(p.all, cli.Awaited{Name: t.label(), Text: t.shown(done), Done: done})
 }
 
-// addService adds a service. Where its units are shown, it is shown only once it alone was awaited.
+// addService adds a service. Where its units are shown, it is shown only once it alone was awaited, or if its own status is.
 func (p *pending) addService(t Entity, done bool) {
 	busy, units := p.busy[t.Name]
 	p.add(t, done)
-	p.all[len(p.all)-1].Late = units && (busy || done) && t.Rollout == nil
+	p.all[len(p.all)-1].Late = units && (busy || done) && t.Rollout == nil && !t.own
 }
 
 // end returns it with its text.
@@ -44,7 +44,11 @@ func (p *pending) end() pending {
 func (u Condition) waitsFor(m *entity.ModelStatus) (pending, error) {
 	switch all := Entities(m); {
 	case u.Query != nil:
-		unmet := u.Query.Unmet(m, strings.Join(u.Names, ""))
+		name := strings.Join(u.Names, "")
+		if u.before != nil && u.Query.Lacks(m, name) && !u.Query.Lacks(u.before, name) {
+			return pending{}, removed(name)
+		}
+		unmet := u.Query.Unmet(m, name)
 		return pending{text: unmet, all: []cli.Awaited{{Text: cmp.Or(unmet, u.QueryText), Done: unmet == ""}}}, nil
 	case u.Relation != nil:
 		return u.relationLeft(m), nil
@@ -111,6 +115,7 @@ func (u Condition) unsettled(all []Entity) (pending, error) {
 			return p, err
 		}
 		done := u.meets(t)
+		t.own = t.own && u.Status != ""
 		if t.Kind == "service" {
 			p.addService(t, done)
 			continue
@@ -122,12 +127,20 @@ func (u Condition) unsettled(all []Entity) (pending, error) {
 		p.add(t, done)
 	}
 	for _, name := range u.Names {
+		if !found[name] && u.removed(name) {
+			return p, removed(name)
+		}
 		if !found[name] {
 			return p, entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name),
 				"To see what is in the model: juju status")
 		}
 	}
 	return p.end(), nil
+}
+
+// removed is the error for what was removed while its status was awaited.
+func removed(name string) error {
+	return entity.WithHint(entity.Errorf(entity.NotFound, "%s was removed", name), "To wait until something is removed: juju wait-for %s --gone", name)
 }
 
 // refuses returns an error if waiting for an entity can't help.
@@ -167,13 +180,18 @@ func (u Condition) relationLeft(m *entity.ModelStatus) pending {
 
 // upgradeLeft returns the units that have not finished the step of the machine's upgrade.
 func (u Condition) upgradeLeft(m *entity.ModelStatus, all []Entity) (pending, error) {
+	var p pending
 	var waiting []string
+	there := !u.removed(u.Upgrading)
 	for _, one := range m.AllMachines() {
+		there = there || one.ID == u.Upgrading
 		if one.ID == u.Upgrading && one.Upgrade != nil {
 			waiting = one.Upgrade.Waiting
 		}
 	}
-	var p pending
+	if !there {
+		return p, entity.Errorf(entity.NotFound, "machine %s was removed", u.Upgrading)
+	}
 	for _, t := range all {
 		if t.Kind != "unit" || t.Machine != u.Upgrading && !slices.Contains(waiting, t.Name) {
 			continue
@@ -209,7 +227,7 @@ func (t Entity) shown(done bool) string {
 	switch {
 	case t.host != "":
 		return t.host
-	case done && t.status.Message != "" && t.Kind != "service":
+	case done && t.status.Message != "" && (t.Kind != "service" || t.own):
 		return string(t.status.Status) + ": " + t.status.Message
 	case done:
 		return string(t.status.Status)

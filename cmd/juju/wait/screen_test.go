@@ -54,6 +54,20 @@ func testWaitShowsATree(t *testing.T, width int) {
 	}
 }
 
+// What has settled already is shown as if it had been waited for.
+func TestASettledWaitShowsItsTree(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		s := u.OnScreen(80, 24)
+		u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=active web=active")}
+		u.Types("wait-for", "web")
+		if got := strings.TrimSpace(s.String()); u.Code != 0 || !strings.Contains(got, "web/0 active") || strings.Contains(got, "Settled") {
+			t.Errorf("exit code %d, shown is %q", u.Code, got)
+		}
+	})
+}
+
 // A service that was awaited by itself is not removed when it is done.
 func TestWaitShowsTheServiceToTheEnd(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,16 @@ func TestWaitsFor(t *testing.T) {
 		{Condition{}, "web/0=unknown:allocating web=unknown", "web/0 (running start hook)", ""},
 		{Condition{Status: "blocked", Names: []string{"web"}}, "web/0=unknown web=unknown", "web/0 (unknown), web (unknown)", ""},
 		{Condition{Status: "blocked", Names: []string{"web"}}, "web/0=blocked web=blocked", "", ""},
+		// The status of a service that its leader has set is what counts: of its units, those that a user names.
+		{Condition{Status: "blocked", Names: []string{"web"}}, "web/0=active web=blocked", "", ""},
+		{Condition{Status: "blocked"}, "web/0=active web=blocked", "", ""},
+		{Condition{Status: "blocked", Names: []string{"web"}}, "web/0=active:executing web=blocked", "web/0 (running start hook)", ""},
+		{Condition{Status: "blocked", Names: []string{"web"}}, "web/0=blocked web=active", "web (active)", ""},
+		{Condition{Status: "blocked", Names: []string{"web/*"}}, "web/0=active web=blocked", "web/0 (active)", ""},
+		{Condition{Names: []string{"web"}}, "web/0=waiting web=active", "web/0 (waiting)", ""},
+		// What was there and is removed ends a wait.
+		{Condition{Names: []string{"web/0"}, before: waittest.Model("web/0=waiting")}, "web/1=active", "", "web/0 was removed"},
+		{Condition{Upgrading: "3", before: waittest.Model("3=started")}, "web/1=active", "", "machine 3 was removed"},
 		// A lost unit runs no hook: its status stays as it is shown.
 		{Condition{Status: "unknown", Names: []string{"web/0"}}, "web/0=unknown:lost", "", ""},
 		{Condition{Names: []string{"web/0"}}, "web/0=unknown:lost", "web/0 (running start hook)", ""},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -37,6 +38,8 @@ type Condition struct {
 	command string
 	// retried is set if the model's units retry failed hooks automatically.
 	retried bool
+	// before is the status that was read before, or nil: what it has, and a later one lacks, was removed.
+	before *entity.ModelStatus
 	// Relation is the relation whose removal is awaited, as given by the user. Names is then empty.
 	Relation []string
 	// Upgrading is the machine whose units are awaited to finish a step of the upgrade of its operating system. Names is then empty.
@@ -94,6 +97,46 @@ func (u Condition) afterInterrupt() string {
 	return "The changes continue, and nothing is undone. To check them: juju status; to wait again: " + again
 }
 
+// Ended says that the condition is met, for those who have seen no tree of it. all is what it was about.
+func (u Condition) Ended(s *cli.Session, all ...cli.Awaited) {
+	if text := u.closing(all); text != "" {
+		s.Note("%s", text)
+	}
+}
+
+// closing says in a line that the condition is met; "" if its command says that.
+func (u Condition) closing(all []cli.Awaited) string {
+	word, names := "Settled", []string{}
+	for _, a := range all {
+		if !a.Late {
+			names = append(names, fmt.Sprintf("%s (%s)", a.Name, a.Text))
+		}
+	}
+	switch {
+	case u.Upgrading != "":
+		return ""
+	case u.Query != nil:
+		return fmt.Sprintf("True of %s: %s", cmp.Or(strings.Join(u.Names, " "), "the model"), u.QueryText)
+	case u.Relation != nil:
+		return "Removed: relation " + strings.TrimPrefix(RelationName(u.Relation), "relation ")
+	case u.Gone:
+		gone := slices.Concat(u.Names, slices.Collect(maps.Keys(u.Also)))
+		slices.SortFunc(gone, entity.CompareNatural)
+		word, names = "Removed", []string{}
+		for _, name := range slices.Compact(gone) {
+			if entity.IsValidMachine(name) {
+				name = "machine " + name
+			}
+			names = append(names, name)
+		}
+	case u.Upgraded:
+		word = "Upgraded"
+	case len(names) == 0:
+		return "The model has nothing to wait for."
+	}
+	return word + ": " + Some(names)
+}
+
 // quiet returns the first unit that does not meet the condition and has no hook pending.
 func (u Condition) quiet(m *entity.ModelStatus) Entity {
 	for _, t := range Entities(m) {
@@ -144,7 +187,7 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 		m, err := api.Status(bounded)
 		switch {
 		case err == nil:
-			last = m
+			u.before, last = last, m
 			u.retried = false
 			if waiting, err = u.waitsFor(m); err != nil {
 				// The unit may retry its hook automatically.
@@ -154,7 +197,14 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 				}
 			}
 			if err == nil && waiting.text == "" {
+				if p == nil && s.Draws() && len(waiting.all) > 0 {
+					p = s.Await("", waiting.all) // as if it had waited
+				}
 				p.Await("", waiting.all)
+				if p == nil || !s.Draws() { // no tree shows it
+					p.Done()
+					u.Ended(s, waiting.all...)
+				}
 			}
 			if err != nil || waiting.text == "" {
 				return err
@@ -245,16 +295,16 @@ func isRelation(r entity.RelationStatus, words []string) bool {
 }
 
 // has reports whether the condition applies to the entity with that name.
-func (u Condition) has(name string) bool {
-	if len(u.Names) == 0 {
-		return true
-	}
-	for _, pattern := range u.Names {
-		if matches(pattern, name) {
-			return true
-		}
-	}
-	return false
+func (u Condition) has(name string) bool { return len(u.Names) == 0 || u.names(name) }
+
+// names reports whether a user named the entity.
+func (u Condition) names(name string) bool {
+	return slices.ContainsFunc(u.Names, func(pattern string) bool { return matches(pattern, name) })
+}
+
+// removed reports whether something that a pattern matches was there before.
+func (u Condition) removed(pattern string) bool {
+	return u.before != nil && slices.ContainsFunc(Entities(u.before), func(t Entity) bool { return matches(pattern, t.Name) })
 }
 
 func matches(pattern, name string) bool {
@@ -272,6 +322,7 @@ type Entity struct {
 	status     entity.Status
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
+	own        bool          // of a service and its units: its status is not that of its units
 	Upgrading  bool          // of a unit: it is Alive, and does not have the service's charm but is to get it
 	held       bool          // of a unit: an upgrade in batches has not come to it
 	// Rollout is a service's, and its units', upgrade in batches.
@@ -281,9 +332,16 @@ type Entity struct {
 
 // Entities lists the entities of a status, units before their services, so that messages start with units.
 func Entities(m *entity.ModelStatus) (all []Entity) {
-	rollouts := map[string]*entity.Rollout{}
+	rollouts, said := map[string]*entity.Rollout{}, map[string][]entity.Status{}
+	for _, u := range m.AllUnits() {
+		said[entity.UnitService(u.Name)] = append(said[entity.UnitService(u.Name)], u.Workload)
+	}
+	own := map[string]bool{}
 	for _, s := range m.Services {
 		rollouts[s.Name] = s.Rollout
+		if units := said[s.Name]; len(units) > 0 {
+			own[s.Name] = s.Status.Status != entity.Worst(units).Status
+		}
 	}
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
@@ -291,7 +349,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 			rollout := rollouts[entity.UnitService(u.Name)]
 			upgrading := u.CharmURL != "" && u.Life == entity.Alive && (rollout == nil || rollout.Stopped == "")
 			all = append(all, Entity{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone, upgrading, rollout != nil && u.CharmURL != "" && !u.Turned, rollout, ""})
+				u.Agent, u.Resolved != entity.ResolvedNone, own[entity.UnitService(u.Name)], upgrading, rollout != nil && u.CharmURL != "" && !u.Turned, rollout, ""})
 			add(u.Subordinates)
 		}
 	}
@@ -299,7 +357,7 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 		add(s.Units)
 	}
 	for _, s := range m.Services {
-		all = append(all, Entity{Kind: "service", Name: s.Name, life: s.Life, status: s.Status, Rollout: s.Rollout})
+		all = append(all, Entity{Kind: "service", Name: s.Name, life: s.Life, status: s.Status, own: own[s.Name], Rollout: s.Rollout})
 	}
 	for _, one := range m.AllMachines() {
 		all = append(all, Entity{Kind: "machine", Name: one.ID, life: one.Life, status: one.Status})
@@ -309,8 +367,11 @@ func Entities(m *entity.ModelStatus) (all []Entity) {
 
 // meets reports whether an entity meets the condition.
 func (u Condition) meets(t Entity) bool {
-	if u.Upgraded {
+	switch {
+	case u.Upgraded:
 		return t.Kind != "unit" && t.Rollout == nil || t.Kind == "unit" && t.settled()
+	case t.Kind == "unit" && t.own && u.Status != "" && !u.names(t.Name):
+		return t.settled() // the status is its service's
 	}
 	return t.is(u.Status)
 }

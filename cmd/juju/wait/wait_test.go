@@ -3,6 +3,7 @@ package wait_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -23,17 +24,20 @@ func testWait(t *testing.T) {
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting:allocating"), waittest.Model("web/0=waiting:executing"),
 		waittest.Model("web/0=active")}
 	u.Types("wait-for", "web")
-	u.Sees(0, "", "Waiting for web/0 (running start hook)\n")
+	u.Sees(0, "", "Waiting for web/0 (running start hook)\nSettled: web/0 (active)\n")
 	u.Asked("Status", "Status", "Status")
 
-	// A long one says nothing at its end.
+	// So does a long one.
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting")}
 	time.AfterFunc(20*time.Second, func() { u.Model.Change(waittest.Model("web/0=active")) })
 	u.Types("wait-for", "web")
-	u.Sees(0, "", "Waiting for web/0 (waiting)\n")
+	u.Sees(0, "", "Waiting for web/0 (waiting)\nSettled: web/0 (active)\n")
 
 	// A condition that holds already takes one read.
 	u.Types("wait-for", "web")
+	u.Sees(0, "", "Settled: web/0 (active)\n")
+	u.Asked("Status")
+	u.Types("wait-for", "web", "-q")
 	u.Sees(0, "", "")
 	u.Asked("Status")
 
@@ -139,7 +143,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=waiting"), waittest.Model("web/0=active")}
 	u.Types("wait-for", "web")
-	u.Sees(0, "", "Waiting for the controller's response\n")
+	u.Sees(0, "", "Waiting for the controller's response\nSettled: web/0 (active)\n")
 	u.Asked("Status", "Status", "Status", "Status")
 	if u.Model.Opened != 3 {
 		t.Errorf("it connected %d times, want 3", u.Model.Opened)
@@ -176,11 +180,11 @@ func TestWaitForKinds(t *testing.T) {
 	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0",
 		"wait-for web"} {
 		u.Types(strings.Fields(line)...)
-		u.Sees(0, "", "")
+		u.Sees(0, "", "Settled: web/0 (active)\n")
 	}
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("unit/0=active")}
 	u.Types("wait-for", "unit") // a service of that name
-	u.Sees(0, "", "")
+	u.Sees(0, "", "Settled: unit/0 (active)\n")
 	u.Types("wait-for", "model", "other")
 	if u.Code != 0 || u.Session.Model != "other" {
 		t.Errorf("exit code %d; it waited in %q", u.Code, u.Session.Model)
@@ -395,7 +399,7 @@ func testWaitForRelationGone(t *testing.T) {
 		// another has taken its place
 		u.Model.Returns.Statuses = []*entity.ModelStatus{dying(entity.Dying), dying(entity.Dying), dying(entity.Alive)}
 		u.Types(append([]string{"destroy-relation", "--wait"}, strings.Fields(name)...)...)
-		u.Sees(0, "", "Waiting for relation \"web:db store:db\" (dying)\n")
+		u.Sees(0, "", "Waiting for relation \"web:db store:db\" (dying)\nRemoved: relation "+name+"\n")
 	}
 	for name, hint := range map[string]string{
 		"web store": "To see why: juju explain web store; to finish without its agents: juju destroy-relation --force web " +
@@ -445,14 +449,15 @@ func testWaitForARollout(t *testing.T) {
 	u.Model.Returns.Statuses = []*entity.ModelStatus{at("web/0=active web/1=active", goes, 0, 1), at("web/0=error web/1=active", goes, 1),
 		at("web/0=active web/1=active", goes), at("web/0=active web/1=active", nil)}
 	u.Types("wait-for", "web")
-	u.Sees(0, "", "Waiting for web/0 (charm upgrade pending), web/1 (keeps its charm until its turn), web (being upgraded in batches)\n")
+	u.Sees(0, "", "Waiting for web/0 (charm upgrade pending), web/1 (keeps its charm until its turn), web (being upgraded in batches)\n"+
+		"Settled: web/0 (active), web/1 (active)\n")
 	u.Asked("Status", "Status", "Status", "Status")
 	u.Model.Returns.Statuses = []*entity.ModelStatus{at("web/0=error web/1=active", goes, 1), at("web/0=error web/1=active", stopped, 1)}
 	u.Types("upgrade-charm", "web", "--resume", "--wait", "-q")
 	u.Sees(1, "", "ERROR the upgrade of service web has stopped: why\nTo continue once its cause is fixed: juju upgrade-charm web "+
 		"--resume; go back to charm local:jammy/web-0: juju upgrade-charm web --revert\n")
 	u.Types("wait-for", "web/1") // it is held back
-	u.Sees(0, "", "")
+	u.Sees(0, "", "Settled: web/1 (active)\n")
 }
 
 func TestWaitForQuery(t *testing.T) { synctest.Test(t, testWaitForQuery) }
@@ -462,18 +467,28 @@ func testWaitForQuery(t *testing.T) {
 	u := newUser(t)
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("store/0=active"), waittest.Model("web/0=active")}
 	u.Types("wait-for", "unit", "web/0", "--query", `workload-status=="active"`)
-	u.Sees(0, "", "Waiting for unit web/0 (there is none yet)\n")
+	u.Sees(0, "", "Waiting for unit web/0 (there is none yet)\nTrue of web/0: workload-status==\"active\"\n")
 	u.Asked("Status", "Status")
 	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=error"), waittest.Model("web/0=active")}
 	u.Types("wait-for", "unit", "web/0", "--query", `workload-status=="active"`)
-	u.Sees(0, "", "Waiting for web/0 (workload-status is \"error\")\n")
+	u.Sees(0, "", "Waiting for web/0 (workload-status is \"error\")\nTrue of web/0: workload-status==\"active\"\n")
 	u.Asked("Status", "Status")
+
+	// What was there and is removed ends it.
+	for _, line := range []string{`unit web/0 workload-status=="x"`, `web exposed`, `machine 3 status=="x"`} {
+		args := strings.Fields(line)
+		u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("store/0=active"), waittest.Model("web/0=waiting 3=started"), waittest.Model("store/0=active")}
+		u.Types(append([]string{"wait-for", "-q", "--query", args[len(args)-1]}, args[:len(args)-1]...)...)
+		name := args[len(args)-2]
+		u.Sees(1, "", fmt.Sprintf("ERROR %s was removed\nTo wait until something is removed: juju wait-for %[1]s --gone\n", name))
+	}
+	u.Model.Returns.Statuses = []*entity.ModelStatus{waittest.Model("web/0=active")}
 
 	// What it is about is told by its name, if not by a word before it.
 	for _, line := range []string{`web/0 application=="web"`, `web len(units)==1`, `application web name=="web"`, `service web name=="web"`,
 		`model default name=="default"`} {
 		args := strings.Fields(line)
-		u.Types(append([]string{"wait-for", "--query", args[len(args)-1]}, args[:len(args)-1]...)...)
+		u.Types(append([]string{"wait-for", "-q", "--query", args[len(args)-1]}, args[:len(args)-1]...)...)
 		u.Sees(0, "", "")
 		u.Asked("Status")
 	}

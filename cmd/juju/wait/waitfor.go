@@ -22,8 +22,9 @@ units are active, or unknown if the charm never sets a status, and no hook is ru
 machines are started. In a name, * matches anything. The word service, unit or machine may
 precede each name. SERVICE/leader is the unit that leads the service when the wait begins.
 
---status waits until the services and units have that status instead of active. --gone
-waits until entities that are being destroyed are removed.
+--status waits until the services and units have that status instead of active. Of a
+service that has a status of its own, which its leader has set, that counts, and its units
+only have to be idle. --gone waits until entities that are being destroyed are removed.
 
 --query waits until an expression is true of one service, unit or machine, or of the
 model. It compares attributes with texts and numbers (==, !=, <, <=, >, >=), joins
@@ -36,8 +37,11 @@ It also waits for entities that do not exist yet, and goes on after a failed hoo
 If a unit is idle with another status, the command says since when, and that no hook is
 pending. It keeps waiting, since an event or update-status may change the status.
 
-The command fails on timeout. It fails at once if a hook has failed, unless the model's
-automatically-retry-hooks is set, because nothing changes until a user runs juju resolved.`,
+A last line on standard error says what has settled; --quiet omits it.
+
+The command fails on timeout. It fails at once if what it waits for is removed, and if a
+hook has failed, unless the model's automatically-retry-hooks is set, because nothing
+changes until a user runs juju resolved.`,
 		Example: `  juju wait-for
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked

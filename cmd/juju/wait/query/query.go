@@ -39,6 +39,12 @@ func (q *Query) Unmet(m *entity.ModelStatus, name string) string {
 	return ""
 }
 
+// Lacks reports whether a model does not have the service, unit or machine of that name that the query is about.
+func (q *Query) Lacks(m *entity.ModelStatus, name string) bool {
+	_, ok := find(m, q.kind, name)
+	return !ok
+}
+
 // A valueType is the type of an expression.
 type valueType string
 
