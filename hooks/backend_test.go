@@ -22,7 +22,7 @@ type fakeBackend struct {
 	mu        sync.Mutex
 	info      entity.UnitInfo
 	config    map[string]any
-	settings  map[string]map[string]string // "0 mysql/0" → settings
+	settings  map[string]map[string]string // "0 mysql/0" → settings; nil if the relations are removed
 	ports     map[string][]entity.EndpointPorts
 	status    entity.Status
 	version   string
@@ -155,6 +155,9 @@ func (b *fakeBackend) RelationSettings(ctx context.Context, unit entity.Tag, rel
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.settings == nil {
+		return nil, entity.Errorf(entity.NotFound, "relation not found")
+	}
 	settings, ok := b.settings[fmt.Sprintf("%d %s", relation, remote)]
 	if !ok {
 		return nil, entity.Errorf(entity.NotFound, "unit %q is not in the relation", remote)

@@ -212,6 +212,8 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.config["title"] = w[1] })
 	case "host":
 		s.backend.change(func(b *fakeBackend) { b.settings["0 mysql/0"] = map[string]string{"host": w[1]} })
+	case "removed": // its relations
+		s.backend.change(func(b *fakeBackend) { b.settings = nil })
 	case "address":
 		s.backend.change(func(b *fakeBackend) { b.info.PrivateAddress = strings.Join(w[1:], "") })
 	case "egress": // what the model says

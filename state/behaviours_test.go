@@ -169,6 +169,11 @@ func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	if n := settings(); n != 2 {
 		t.Errorf("%d settings after the cleanup, want those of the services", n)
 	}
+	// A hook that still runs is told in the words that the ops framework looks for.
+	for _, of := range []string{"mysql/0", "mysql", "wordpress/0", "wordpress"} {
+		_, err := wp.RelationSettings(w.ctx, r.ID(), of)
+		w.refused(err, entity.NotFound, "relation not found")
+	}
 }
 
 func TestContainerRelationsNeedOneSeries(t *testing.T) {

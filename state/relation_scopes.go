@@ -329,9 +329,15 @@ func (ru *relationUnit) fits(ctx context.Context) (fits bool, beside string, err
 
 // RelationSettings returns the settings of the unit or service named of in a relation. The unit may read its own
 // settings, those of its counterparts and of their service, and if it is the leader those of its own service. For others
-// the error is entity.Unauthorized.
+// the error is entity.Unauthorized. If the relation was removed, it is entity.NotFound with the text "relation not found",
+// by which charms know that.
 func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
+	if entity.IsNotFound(err) {
+		if _, missing := u.st.RelationByID(ctx, relation); entity.IsNotFound(missing) {
+			err = entity.Errorf(entity.NotFound, "relation not found")
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
