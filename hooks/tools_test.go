@@ -269,7 +269,7 @@ func TestExamplesInHelp(t *testing.T) {
 				}
 				s.begin(hook)
 				// The machine can't be restarted here; see reboot_test.go.
-				refused := name == "credential-get" || name == "add-metric" || name == "juju-reboot"
+				refused := name == "credential-get" || name == "juju-reboot"
 				if out := s.run(example); strings.Contains(out, "exit ") != refused || !strings.Contains(example, name) {
 					t.Errorf("%s: %s", example, out)
 				}

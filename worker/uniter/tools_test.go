@@ -43,6 +43,8 @@ var effects = map[string]struct {
 		func(r *rig, _ string) bool { return r.c.shared["primary"] == "web/0" }},
 	"application-version-set": {"at once", "application-version-set 8.0",
 		func(r *rig, _ string) bool { return r.c.version == "8.0" }},
+	"add-metric": {"at once", "add-metric users=5",
+		func(_ *rig, log string) bool { return strings.Contains(log, "add-metric records nothing") }},
 	"juju-log": {"at once", "juju-log hello", func(_ *rig, log string) bool { return strings.Contains(log, "hello") }},
 	// They end their hook, or make it fail, so its effect shows on that side alone; see below.
 	"juju-fail": {when: "fails"}, "juju-reboot": {when: "fails"},
@@ -56,7 +58,7 @@ var effects = map[string]struct {
 	// Refused, or only checked.
 	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
 	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},
-	"function-fail": {when: "never"}, "function-log": {when: "never"}, "add-metric": {when: "never"},
+	"function-fail": {when: "never"}, "function-log": {when: "never"},
 	"credential-get": {when: "never"}, "payload-register": {when: "never"},
 	"payload-status-set": {when: "never"}, "payload-unregister": {when: "never"},
 }
