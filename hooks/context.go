@@ -74,6 +74,7 @@ type Relation struct {
 	Name    string   // of the charm's own endpoint, "db"
 	Remote  string   // the other service; for a peer relation the unit's own
 	Members []string // the units that have joined and not departed, as far as the unit's own hooks know
+	Via     []string // the subnets that connections to it come from, if a user has said so for this relation
 }
 
 // ContextParams describes a hook to run.

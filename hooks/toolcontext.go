@@ -27,7 +27,10 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 func (c toolContext) UnitName() string  { return c.params.Unit }
 func (c toolContext) ModelUUID() string { return c.params.ModelUUID }
 
-func (c toolContext) EgressSubnets() []string {
+func (c toolContext) EgressSubnets(relation int) []string {
+	if via := c.params.Relations[relation].Via; len(via) > 0 {
+		return via
+	}
 	if text := c.params.Settings["egress-subnets"]; text != "" {
 		return strings.Split(text, ",")
 	}

@@ -87,6 +87,13 @@ func TestOfferedPortsAreOpenToTheConsumer(t *testing.T) {
 			if got := offers[0].Connections[0].Ingress; !slices.Equal(got, []string{"198.51.100.7/32"}) {
 				t.Errorf("the offer shows %v", got)
 			}
+			u, err := w.using.Unit(w.ctx, "wordpress/0")
+			w.ok(err)
+			infos, err := u.Relations(w.ctx)
+			w.ok(err)
+			if len(infos) != 1 || !slices.Equal(infos[0].Via, []string{"198.51.100.7/32"}) {
+				t.Errorf("the unit's agent is told %+v", infos)
+			}
 		})
 	}
 }

@@ -42,8 +42,9 @@ type unitContext interface {
 	UnitName() string
 	ModelUUID() string
 	UnitInfo(ctx context.Context) (entity.UnitInfo, error)
-	// EgressSubnets returns what the model says that connections of its units come from; none if from their addresses.
-	EgressSubnets() []string
+	// EgressSubnets returns the subnets that the unit's connections come from in a relation, or without one if there is no
+	// relation with this id, as a user has said for the relation or the model; none if they come from its address.
+	EgressSubnets(relation int) []string
 	// CharmMeta returns the metadata of the deployed charm.
 	CharmMeta() (*charm.Meta, error)
 	// Config returns all options of the charm; those without a value are nil. Callers must not modify the map.

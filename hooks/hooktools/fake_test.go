@@ -81,7 +81,6 @@ func (f *fakeContext) Warn(message string)                    { _ = f.note("Warn
 func (f *fakeContext) Fail(message string)                    { _ = f.note("Fail", message) }
 func (f *fakeContext) UnitName() string                       { return f.unit.Name }
 func (f *fakeContext) ModelUUID() string                      { return "c0ffee00-0000-4000-8000-000000000001" }
-func (f *fakeContext) EgressSubnets() []string                { return f.egress }
 func (f *fakeContext) HookRelation() (id int, ok bool)        { return max(f.relation, 0), f.relation >= 0 }
 func (f *fakeContext) RemoteUnit() string                     { return f.remote }
 func (f *fakeContext) HookStorage() string                    { return f.storage }
@@ -90,6 +89,13 @@ func (f *fakeContext) RelationService(id int) string          { return fakeRelat
 func (f *fakeContext) IsLeader(context.Context) (bool, error) { return !f.follows, f.down }
 func (f *fakeContext) AddStorage(counts map[string]uint64) error {
 	return f.note("AddStorage", counts)
+}
+
+func (f *fakeContext) EgressSubnets(relation int) []string {
+	if relation == 7 {
+		return []string{"192.0.2.0/24"}
+	}
+	return f.egress
 }
 
 func (f *fakeContext) RequestReboot(_ context.Context, now bool) error {

@@ -20,8 +20,9 @@ var networkGetInfo = commandInfo{
 options, print all that is known: the interfaces and addresses to listen on
 (bind-addresses), the addresses to tell others (ingress-addresses), and where
 connections to others come from (egress-subnets). With one option, print that
-alone; with several, a map. A binding to a space gets the machine's address there, and
-others its preferred address.
+alone; with several, a map. In hooks of a relation, and with -r, the subnets are those
+that a user has given for this relation, if any. A binding to a space gets the machine's
+address there, and others its preferred address.
 `,
 	examples: []string{"network-get db --ingress-address", "network-get db --format json"},
 	make:     func() command { return &networkGet{} },
@@ -50,6 +51,9 @@ type networkAddress struct {
 	CIDR     string `json:"cidr" yaml:"cidr"`
 }
 
+// noRelation is the id of no relation.
+const noRelation = -1
+
 type networkGet struct {
 	relation                       relationFlag
 	out                            outputFlags
@@ -71,7 +75,8 @@ func (t *networkGet) init(hook Context, args []string) error {
 	if err := t.out.check(); err != nil {
 		return err
 	}
-	if t.relation.value != "" {
+	t.relation.id = noRelation
+	if _, ok := hook.HookRelation(); ok || t.relation.value != "" {
 		if err := t.relation.resolve(hook); err != nil {
 			return err
 		}
@@ -111,7 +116,11 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 		address = bound.Address
 	}
 	info := networkOf(address)
-	if egress := run.hook.EgressSubnets(); len(egress) > 0 {
+	relation := t.relation.id
+	if name, _ := run.hook.RelationName(relation); name != t.binding {
+		relation = noRelation
+	}
+	if egress := run.hook.EgressSubnets(relation); len(egress) > 0 {
 		info.EgressSubnets = egress
 	}
 	values := map[string]any{}

@@ -84,6 +84,8 @@ type RelationInfo struct {
 	InScope   bool     `json:"in-scope"`           // the unit is in the relation's scope
 	Implicit  bool     `json:"implicit,omitempty"` // juju-info: joined, but runs no hooks
 	Strength  Strength `json:"strength,omitempty"` // of its destruction
+	// Via are the subnets that the service's connections come from in this relation, if a user has said so.
+	Via []string `json:"via,omitempty"`
 }
 
 // RelationData is what is set in a relation, as seen from one unit of it.

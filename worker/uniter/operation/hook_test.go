@@ -20,11 +20,15 @@ func TestHooksKnowNoRelationThatWasNotEntered(t *testing.T) {
 	s.Relations[2] = localstate.Relation{}
 	var remote resolver.Remote
 	for id, in := range []bool{true, false, false, true, false} {
-		remote.Relations = append(remote.Relations, resolver.Relation{RelationInfo: entity.RelationInfo{ID: id, InScope: in}})
+		remote.Relations = append(remote.Relations, resolver.Relation{RelationInfo: entity.RelationInfo{ID: id, InScope: in,
+			Via: []string{"192.0.2.0/24"}}})
 	}
 	params := Factory{Unit: entity.UnitTag("site/0")}.contextParams(s, remote, hooks.Info{Kind: hooks.ConfigChanged})
 	if ids := slices.Sorted(maps.Keys(params.Relations)); !slices.Equal(ids, []int{0, 2, 3}) {
 		t.Errorf("the hook knows the relations %v", ids)
+	}
+	if via := params.Relations[3].Via; !slices.Equal(via, []string{"192.0.2.0/24"}) {
+		t.Errorf("it connects from %v", via)
 	}
 }
 
