@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/juju/loggo"
 )
@@ -32,7 +33,8 @@ var maxLoose = 6700
 // recorded is the state after a Record.
 type recorded struct {
 	survey
-	index fs.FileInfo // git's index; nil if there is none
+	index fs.FileInfo   // git's index; nil if it was not written by a Record
+	head  plumbing.Hash // the last commit
 }
 
 // Record commits all changes since the last commit, if there are any. It leaves out sockets,
@@ -59,11 +61,19 @@ func (h *History) Record(message string) error {
 	return nil
 }
 
-// isCurrent reports whether git's index is as the last Record left it, and not changed by a user.
+// isCurrent reports whether git's index and the branch are as the last Record left them, and not changed by a user.
 func (h *History) isCurrent(last *recorded) bool {
 	now, err := os.Lstat(h.indexPath())
-	return err == nil && last.index != nil && os.SameFile(now, last.index) && now.Size() == last.index.Size() &&
-		now.ModTime().Equal(last.index.ModTime())
+	if err != nil || last.index == nil || !os.SameFile(now, last.index) || now.Size() != last.index.Size() ||
+		!now.ModTime().Equal(last.index.ModTime()) {
+		return false
+	}
+	repo, err := openRepository(h.Path)
+	if err != nil {
+		return false
+	}
+	head, err := headOf(repo)
+	return err == nil && head == last.head
 }
 
 func (h *History) indexPath() string { return filepath.Join(h.Path, gitDir, "index") }
@@ -102,7 +112,8 @@ func (h *History) record(last *recorded, message string) error {
 	objects := &objects{path: h.Path, thorough: last.index == nil}
 	defer objects.close()
 	changed, err := last.scan(objects)
-	if err != nil || !changed {
+	// What has not changed since a user wrote the index, as by git add, or moved the branch may still not be in a commit.
+	if err != nil || !changed && last.index != nil {
 		return err
 	}
 	if err := objects.commit(last.root.store(objects), h.Author, message); err != nil {
@@ -111,6 +122,9 @@ func (h *History) record(last *recorded, message string) error {
 	h.loose += objects.n + 1
 	// The index is written last: if it is outdated, the changed files are read again, and nothing is lost.
 	if err := objects.repo.SetIndex(&index.Index{Version: 2, Entries: last.root.entries(nil)}); err != nil {
+		return err
+	}
+	if last.head, err = headOf(objects.repo); err != nil {
 		return err
 	}
 	last.index, err = os.Lstat(h.indexPath())

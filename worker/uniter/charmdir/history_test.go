@@ -282,6 +282,70 @@ func TestHistoryContinuesAfterUserChanges(t *testing.T) {
 	h.expect(t, "anew: a=3 lib/b=2", "four: a=4 lib/b=2")
 }
 
+// What a user has staged, or taken out of the branch, is in no commit, though git's index has it: it is recorded
+// before an upgrade replaces it, which is then warned of.
+func TestStagedChangesAreRecordedBeforeAnUpgrade(t *testing.T) {
+	for name, stage := range map[string]func(h *History, tree *git.Worktree, first plumbing.Hash) error{
+		"added": func(_ *History, tree *git.Worktree, _ plumbing.Hash) error {
+			_, err := tree.Add("lib/util.py") // git checkout COMMIT -- FILE leaves the same
+			return err
+		},
+		"uncommitted": func(h *History, tree *git.Worktree, first plumbing.Hash) error {
+			if err := h.Record("hook start"); err != nil {
+				return err
+			}
+			return tree.Reset(&git.ResetOptions{Commit: first, Mode: git.SoftReset})
+		},
+	} {
+		for _, restarted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarted %v", name, restarted), func(t *testing.T) {
+				d := newDir(t)
+				d.History = &History{Path: d.Path, Author: "unit web/0"}
+				if _, err := d.Deploy(t.Context(), charms, "local:web-1"); err != nil {
+					t.Fatal(err)
+				}
+				d.History.mustRecord(t, CharmMessage("local:web-1"))
+				r, err := git.PlainOpen(d.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first, err := r.Head()
+				if err != nil {
+					t.Fatal(err)
+				}
+				tree, err := r.Worktree()
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.write(t, "lib/util.py", "mended")
+				if err := stage(d.History, tree, first.Hash()); err != nil {
+					t.Fatal(err)
+				}
+				if restarted {
+					d.History = &History{Path: d.Path, Author: d.History.Author}
+				}
+				if got := d.conflicts("local:web-2", unpackedFrom(t, "local:web-2")); !slices.Equal(got, []string{"lib/util.py"}) {
+					t.Errorf("the upgrade warns of %q", got)
+				}
+				if got := d.History.contents(t)["lib/util.py"]; got != "0100644 mended" {
+					t.Errorf("the history has %q", got)
+				}
+				d.History.wantWhole(t)
+			})
+		}
+	}
+}
+
+// unpackedFrom returns a directory with the files of a charm.
+func unpackedFrom(t *testing.T, url string) string {
+	t.Helper()
+	d := Dir{Path: t.TempDir()}
+	for name, content := range charms[url] {
+		d.write(t, name, content)
+	}
+	return d.Path
+}
+
 // The objects of a large commit are stored in one pack. Equal contents are stored once, also across commits.
 func TestHistoryOfALargeCharm(t *testing.T) {
 	h, d := newHistory(t)

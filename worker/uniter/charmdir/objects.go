@@ -74,8 +74,8 @@ func (o *objects) putTree(tree *object.Tree) plumbing.Hash {
 	return o.put(encoded)
 }
 
-// commit adds a commit with the given tree to the branch, unless the last one has the same tree. It returns the
-// first error of the puts before it, if any.
+// commit adds a commit with the given tree to the branch, unless the last one has the same tree, or the first one would
+// have none. It returns the first error of the puts before it, if any.
 func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	if o.err == nil && o.pack != nil {
 		o.err = o.pack.finish()
@@ -89,6 +89,9 @@ func (o *objects) commit(tree plumbing.Hash, author, message string) error {
 	head, err := headOf(o.repo)
 	if err != nil {
 		return err
+	}
+	if head.IsZero() && tree == plumbing.ComputeHash(plumbing.TreeObject, nil) {
+		return nil
 	}
 	if !head.IsZero() {
 		last, err := object.GetCommit(o.repo, head)
