@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/canonical/lxd/shared/api"
 
+	"juju/charm/safeyaml"
 	"juju/provider"
 	"juju/state/entity"
 )
@@ -97,8 +97,8 @@ func (e *environ) wired(ctx context.Context, want entity.MachineSpaces, devices 
 		return err
 	}
 	maps.Copy(devices, cards)
-	config["cloud-init.network-config"] = w.networkConfig(cards)
-	return nil
+	config["cloud-init.network-config"], err = w.networkConfig(cards)
+	return err
 }
 
 // within reports whether a network has a subnet in a space.
@@ -116,13 +116,28 @@ func (w wiring) excluded(network string, want entity.MachineSpaces) string {
 	return ""
 }
 
+// A networkConfig is what cloud-init is told about a container's cards, in its version 1.
+type networkConfig struct {
+	Version int           `yaml:"version"`
+	Config  []networkCard `yaml:"config"`
+}
+
+type networkCard struct {
+	Type    string          `yaml:"type"`
+	Name    string          `yaml:"name"`
+	Subnets []networkSubnet `yaml:"subnets"`
+}
+
+type networkSubnet struct {
+	Type string `yaml:"type"`
+}
+
 // networkConfig returns the configuration for cloud-init of a container's cards, each of which asks its network for an
 // address: without it, images ask only for that of eth0.
-func (w wiring) networkConfig(devices map[string]map[string]string) string {
+func (w wiring) networkConfig(devices map[string]map[string]string) (string, error) {
 	all := maps.Clone(w.profile)
 	maps.Copy(all, devices)
-	var b strings.Builder
-	b.WriteString("version: 1\nconfig:\n")
+	told := networkConfig{Version: 1}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if networkOf(all[name]) == "" {
 			continue
@@ -130,7 +145,8 @@ func (w wiring) networkConfig(devices map[string]map[string]string) string {
 		if inside := all[name]["name"]; inside != "" {
 			name = inside
 		}
-		fmt.Fprintf(&b, "- {type: physical, name: %s, subnets: [{type: dhcp}]}\n", name)
+		told.Config = append(told.Config, networkCard{Type: "physical", Name: name, Subnets: []networkSubnet{{Type: "dhcp"}}})
 	}
-	return b.String()
+	text, err := safeyaml.Marshal(told, 2)
+	return string(text), err
 }

@@ -71,9 +71,14 @@ func TestContainersGetCardsInTheirSpaces(t *testing.T) {
 			t.Errorf("in %v, out %v: got the cards %v and error %v, want %s, %s", test.in, test.out, got, err, test.cards, test.err)
 		}
 	}
-	const want = "version: 1\nconfig:\n- {type: physical, name: eth1, subnets: [{type: dhcp}]}\n"
-	if got := w.networkConfig(map[string]map[string]string{"eth0": {"type": "none"}, "eth1": {"type": "nic", "name": "eth1", "network": "dbnet"}}); got != want {
-		t.Errorf("cloud-init is told\n%s, want\n%s", got, want)
+	// Names that readers of YAML take for something else are quoted.
+	for card, written := range map[string]string{"eth1": "eth1", "no": `"no"`, "on": `"on"`, "017": `"017"`, "1e3": `"1e3"`} {
+		want := "version: 1\nconfig:\n  - type: physical\n    name: " + written + "\n    subnets:\n      - type: dhcp\n"
+		got, err := w.networkConfig(map[string]map[string]string{"eth0": {"type": "none"},
+			"eth1": {"type": "nic", "name": card, "network": "dbnet"}})
+		if err != nil || got != want {
+			t.Errorf("cloud-init is told\n%s, %v, want\n%s", got, err, want)
+		}
 	}
 }
 
@@ -150,7 +155,8 @@ func TestAStartWiresTheContainer(t *testing.T) {
 	if !slices.Equal(inst.Addresses, []string{"10.0.0.5", "10.1.0.5"}) {
 		t.Errorf("the instance has the addresses %v, want also the one in the space", inst.Addresses)
 	}
-	for _, part := range []string{`"eth1":{"name":"eth1","network":"dbnet","type":"nic"}`, `name: eth1, subnets: [{type: dhcp}]`, `name: eth0,`} {
+	for _, part := range []string{`"eth1":{"name":"eth1","network":"dbnet","type":"nic"}`, `    name: eth0\n    subnets:\n      - type: dhcp\n`,
+		`    name: eth1\n    subnets:\n      - type: dhcp\n`} {
 		if !strings.Contains(posted[0], part) {
 			t.Errorf("LXD was asked for %s, want %s in it", posted[0], part)
 		}
