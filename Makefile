@@ -125,11 +125,11 @@ verify-full: ## … those that -short makes smaller, and those that make test le
 verify-stories: ## … stories of whole systems, in real processes
 	$(VERIFIED) -packages ./cmd/juju -- $(FULL) -run '^($(STORIES))$$'
 
-verify-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
+verify-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs the system's python3 with yaml)
 	@test -d "$(CHARM_LIBRARIES)/ops" -a -d "$(CHARM_LIBRARIES)/charmhelpers" || \
 		{ echo "make verify-charms: skipped: CHARM_LIBRARIES names no directory with ops and charmhelpers"; exit 0; }; \
-	python3 -c 'import yaml' 2>/dev/null || \
-		{ echo "make verify-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
+	PATH=/usr/local/bin:/usr/bin:/bin python3 -c 'import yaml' 2>/dev/null || \
+		{ echo "make verify-charms: skipped: the system has no python3 with the module yaml"; exit 0; }; \
 	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(VERIFIED) -packages ./cmd/juju -- $(FULL) -count=1 -run '^TestCharmLibraries$$'
 
 verify-jujulib: ## run the official JavaScript client, which npm downloads, against a controller

@@ -12,6 +12,7 @@ import (
 
 	"juju/agent/host/process"
 	"juju/agent/install"
+	"juju/hooks"
 	"juju/state/entity"
 )
 
@@ -22,10 +23,6 @@ const hostVariable = "JUJU_HOST_AGENT"
 // logins are SSH servers, which are never killed: a package installed by a hook may have restarted the host's
 // server with the hook's environment, and killing it would lock out the host's owner.
 var logins = []string{"sshd", "sshd-session", "dropbear"}
-
-// systemPath is the environment of the removal script. The PATH of a user who has become root may lack the
-// system's commands.
-const systemPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // leavePause is the pause between attempts to uninstall an agent. It is the same as in the systemd service.
 const leavePause = 3 * time.Second
@@ -91,8 +88,9 @@ func (a *Agent) leaveHost(ctx context.Context) error {
 		err = a.proxies().Restore()
 	}
 	if err == nil {
-		// If it is interrupted, the supervisor continues when the host next boots.
-		err = syscall.Exec("/bin/sh", []string{"sh", "-c", install.Removal(a.config.Tag.ID)}, []string{systemPath})
+		// If it is interrupted, the supervisor continues when the host next boots. The PATH of a user who has become root may
+		// lack the system's commands.
+		err = syscall.Exec("/bin/sh", []string{"sh", "-c", install.Removal(a.config.Tag.ID)}, []string{"PATH=" + hooks.SystemPath})
 	}
 	return fmt.Errorf("cannot uninstall the agent of %s: %w", a.config.Tag, err)
 }

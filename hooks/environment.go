@@ -21,24 +21,20 @@ var inherited = map[string]bool{
 	"JUJU_LOCAL_INSTANCE": true, "JUJU_LOCAL_ADDRESS": true, "JUJU_HOST_AGENT": true,
 }
 
-// defaultPath is used when the agent has no PATH.
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+// SystemPath is where hooks find programs, after the hook tools. The PATH of the agent may be that of the shell in which a
+// user bootstrapped or added a host, with that user's own programs: a charm must not depend on them, nor keep links to them.
+const SystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin"
 
 // environment returns the environment of the hook's process; agent is the agent's own.
 func (c *Context) environment(agent []string, charmDir, toolsDir, socket string) []string {
 	var env []string
-	path := defaultPath
 	for _, entry := range agent {
-		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case name == "PATH" && value != "":
-			path = value
-		case inherited[name]:
+		if name, _, _ := strings.Cut(entry, "="); inherited[name] {
 			env = append(env, entry)
 		}
 	}
 	set := func(name, value string) { env = append(env, name+"="+value) }
-	set("PATH", toolsDir+string(filepath.ListSeparator)+path)
+	set("PATH", toolsDir+string(filepath.ListSeparator)+SystemPath)
 	set("LANG", "C.UTF-8")
 	set("TERM", "dumb") // the output goes to a log
 	set("DEBIAN_FRONTEND", "noninteractive")

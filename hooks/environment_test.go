@@ -22,6 +22,7 @@ import (
 func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "do not tell")
 	t.Setenv("TZ", "UTC")
+	t.Setenv("PATH", "/home/me/.pyenv/shims:"+os.Getenv("PATH"))
 	// What an agent has inherited from a careless parent.
 	leak, err := unix.Dup(0)
 	if err != nil {
@@ -95,7 +96,7 @@ func TestEnvironment(t *testing.T) {
 		"JUJU_UNIT_NAME":            "wordpress/0",
 		"JUJU_VERSION":              charm.Contract.String(),
 		"LANG":                      "C.UTF-8",
-		"PATH":                      toolsDir + ":" + os.Getenv("PATH"),
+		"PATH":                      toolsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin",
 		"TERM":                      "dumb",
 		"TMPDIR":                    os.Getenv("TMPDIR"),
 		"TZ":                        "UTC",
