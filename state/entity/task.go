@@ -110,6 +110,11 @@ type TaskOutcome struct {
 // TaskTerminated is the outcome of a task that was interrupted. It is never retried.
 var TaskTerminated = TaskOutcome{Status: TaskFailed, Message: "action terminated"}
 
+// TaskOfRemoved returns the outcome of a task that has not begun, or can't be finished, because its unit or machine goes.
+func TaskOfRemoved(kind TagKind) TaskOutcome {
+	return TaskOutcome{Status: TaskCancelled, Message: string(kind) + " removed"}
+}
+
 // IsValidTask reports whether id is a valid id of a task or operation.
 func IsValidTask(id string) bool {
 	n, err := strconv.Atoi(id)

@@ -406,7 +406,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	case resolver.Enter, resolver.Leave:
 		r.relationsStale = true
 	case resolver.DestroyUnit, resolver.Detach, resolver.Die, resolver.Deploy, resolver.ClearResolved, resolver.RunTask,
-		resolver.FailTask, resolver.Fail, resolver.Commit, resolver.ReportUpgrade:
+		resolver.FailTask, resolver.CancelTask, resolver.Fail, resolver.Commit, resolver.ReportUpgrade:
 		r.unitStale = true
 	case resolver.DestroySubordinates:
 		for _, name := range r.snapshot.Unit.Subordinates {

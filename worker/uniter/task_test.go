@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"juju/state/entity"
@@ -125,6 +126,32 @@ func TestACancelledTask(t *testing.T) {
 	r.c.change(func() { r.c.task("5").Status = entity.TaskAborting })
 	r.awaitTask("5", entity.TaskAborted)
 	r.awaitTask("6", entity.TaskCompleted)
+}
+
+// A unit that is destroyed finishes the task that it runs, and cancels those that wait.
+func TestTasksOfADestroyedUnit(t *testing.T) {
+	r := newRig(t, nil)
+	r.start()
+	r.settle(nil)
+	r.add(command("5", ": >../begun; while [ ! -e ../go ]; do sleep 0.01; done; echo done"), command("6", ": >../ran"))
+	r.awaitFile("begun")
+	r.c.change(func() { r.c.unit.Life = entity.Dying })
+	r.c.change(func() { r.c.tasks = append(r.c.tasks, command("7", ": >../ran")) })
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if task := r.awaitTask("5", entity.TaskCompleted); !strings.Contains(string(task.Results), "done") {
+		t.Errorf("the results are %s", task.Results)
+	}
+	for _, id := range []string{"6", "7"} {
+		if task := r.awaitTask(id, entity.TaskCancelled); task.Message != "unit removed" {
+			t.Errorf("the message of task %s is %q", id, task.Message)
+		}
+	}
+	r.c.await(t, "the unit to die", func() bool { return r.c.unit.Life == entity.Dead })
+	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
+		t.Error("a task that was cancelled has run")
+	}
 }
 
 // A task that is over before the agent begins it does not run.

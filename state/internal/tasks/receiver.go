@@ -116,7 +116,7 @@ func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
 	if err != nil {
 		return err
 	}
-	now, message := db.Now(), string(entity.ReceiverTag(receiver).Kind)+" removed"
+	now, outcome := db.Now(), entity.TaskOfRemoved(entity.ReceiverTag(receiver).Kind)
 	for _, left := range docs {
 		err := db.Change(ctx, func(o *modeltxn.Ops) error {
 			doc, err := Of(db).taskDoc(ctx, left.Task().ID)
@@ -125,7 +125,7 @@ func CancelLeft(ctx context.Context, db *modeltxn.DB, receiver string) error {
 			} else if err != nil {
 				return err
 			}
-			endTask(o, doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: message})
+			endTask(o, doc, now, outcome)
 			return nil
 		})
 		if err != nil && !entity.IsNotFound(err) {

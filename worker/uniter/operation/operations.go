@@ -120,6 +120,10 @@ func (f Factory) simple(op resolver.Op, remote resolver.Remote) (simple, bool) {
 		return simple{call: func(ctx context.Context) error {
 			return f.API.FinishTask(ctx, f.Unit, op.Task, entity.TaskTerminated)
 		}}, true
+	case resolver.CancelTask:
+		return simple{call: func(ctx context.Context) error {
+			return f.API.FinishTask(ctx, f.Unit, op.Task, entity.TaskOfRemoved(f.Unit.Kind))
+		}}, true
 	case resolver.Abandon:
 		return simple{prepare: f.showWorkload, execute: f.abandon}, true
 	case resolver.Enter:

@@ -8,7 +8,7 @@
 //  2. A unit whose service, or last container relation to its principal, is not Alive
 //     destroys itself. A principal that is not Alive destroys its subordinates.
 //  3. A unit destroyed with force runs no hooks. It abandons the operation in progress, leaves its
-//     scopes and becomes Dead.
+//     scopes and becomes Dead. One destroyed otherwise cancels its tasks that have not begun.
 //  4. The operation in progress is finished. An interrupted hook is treated as failed. A hook that had
 //     not started is dropped, and so is one about a removed relation. A hook that had succeeded is
 //     committed. A failed hook waits until the user retries or skips it, or forces an upgrade. A

@@ -23,6 +23,7 @@ const (
 	RunTask             Verb = "run-task"             // run Op.Task
 	RunCommand          Verb = "run-command"          // run the command from juju-run
 	FailTask            Verb = "fail-task"            // fail Op.Task, which was interrupted and has no local record
+	CancelTask          Verb = "cancel-task"          // cancel Op.Task, which has not begun when the unit is destroyed
 	Fail                Verb = "fail"                 // kill the interrupted hook or task and mark it as failed
 	Skip                Verb = "skip"                 // treat the failed hook as successful, at the user's request
 	Commit              Verb = "commit"               // commit the successful operation
@@ -55,7 +56,7 @@ type Op struct {
 // String describes the operation for logs: "run relation-joined 3 mysql/0".
 func (op Op) String() string {
 	switch op.Verb {
-	case RunTask, FailTask:
+	case RunTask, FailTask, CancelTask:
 		return fmt.Sprintf("%s %s", op.Verb, op.Task)
 	case Deploy:
 		if op.Resolved {

@@ -64,6 +64,8 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return Op{Verb: Abandon}
 	case unit.Strength == entity.Force:
 		return endWithoutHooks(local, remote)
+	case dying && pendingTask(unit) != "":
+		return Op{Verb: CancelTask, Task: pendingTask(unit)}
 	case local.Reboot != "" && local.Reboot == remote.Boot:
 		return Op{Verb: AwaitReboot}
 	case local.Op != nil:
@@ -242,6 +244,16 @@ func tasks(local localstate.State, remote Remote) (waiting []waiter) {
 		waiting = append(waiting, waiter{local.Turns[localstate.OfTasks], Op{Verb: verb, Task: task.ID}})
 	}
 	return waiting
+}
+
+// pendingTask returns the unit's oldest task that has not begun; "" if there is none.
+func pendingTask(unit entity.UnitInfo) string {
+	for _, t := range unit.Tasks {
+		if t.Status == entity.TaskPending {
+			return t.ID
+		}
+	}
+	return ""
 }
 
 // nextOfTask finishes the task or command in progress. Once started, it is never run again.

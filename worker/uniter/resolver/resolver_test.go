@@ -180,6 +180,8 @@ func (w *world) do(op Op) {
 		w.ran(w.local.Op.Hook)
 	case FailTask:
 		w.over(op.Task)
+	case CancelTask:
+		w.noTask(op.Task)
 	case RunTask, RunCommand:
 		w.local.Op = &localstate.Op{Kind: localstate.RunTask, Task: op.Task, After: w.local.Op}
 		w.over(op.Task)
@@ -237,9 +239,14 @@ func (w *world) do(op Op) {
 	}
 }
 
+// noTask has the controller drop a task that is over.
+func (w *world) noTask(id string) {
+	w.remote.Unit.Tasks = slices.DeleteFunc(w.remote.Unit.Tasks, func(t entity.TaskRef) bool { return t.ID == id })
+}
+
 // over ends a task.
 func (w *world) over(id string) {
-	w.remote.Unit.Tasks = slices.DeleteFunc(w.remote.Unit.Tasks, func(t entity.TaskRef) bool { return t.ID == id })
+	w.noTask(id)
 	if op := w.local.Op; op != nil && op.Kind == localstate.RunTask {
 		w.remote.Command = w.remote.Command && id != ""
 		w.local = w.local.AfterTask()
