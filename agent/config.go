@@ -63,9 +63,8 @@ type Config struct {
 	CACert     string     `yaml:"ca-cert"`             // PEM
 	Machine    string     `yaml:"machine,omitempty"`   // for a unit's agent: the machine that it is on
 	Principal  string     `yaml:"principal,omitempty"` // for a subordinate's agent
-	// HookLock is the file that is locked while a hook runs on the machine, or on another machine that shares
-	// its operating system. For a machine's agent, "" means a file in the machine's own directory.
-	HookLock string `yaml:"hook-lock,omitempty"`
+	// HostLock is the file that the machines that share a host lock for hooks that only one of them may run at a time.
+	HostLock string `yaml:"hook-lock,omitempty"`
 	// LogFormat is the format of the agent's log, and of those of the agents that it deploys.
 	LogFormat entity.LogFormat `yaml:"log-format,omitempty"`
 	// Tracing says where this agent, and those that it deploys, send traces.

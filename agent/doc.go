@@ -9,7 +9,7 @@
 //	agents/unit-NAME-N/       the agents of the units
 //	tools/machine-N/jujud     prints the Juju version with which charms are compatible
 //	tools/machine-N/juju-run  runs a command in a unit's hook context
-//	hooks.lock                locked while a hook runs, unless the cloud names another file
+//	hooks.lock                locked while a hook runs
 //
 // Each agent's directory has:
 //

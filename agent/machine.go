@@ -26,9 +26,6 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 			return nil, err
 		}
 	}
-	if a.config.HookLock == "" {
-		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
-	}
 	var settings atomic.Pointer[modelconfig.Config] // the model's settings as last read
 	changed := make(chan struct{}, 1)               // signalled when they may have changed
 	configured := func(config modelconfig.Config) {
@@ -50,7 +47,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 			ToolsDir:     a.toolsDir(),
 			RunDir:       filepath.Join(a.dir, "run"),
 			LauncherPath: a.options.HookTool,
-			LockPath:     a.config.HookLock,
+			LockPath:     a.hookLock(),
 		},
 		Context: func() hooks.ContextParams {
 			params := hooks.ContextParams{ModelName: a.config.ModelName, ModelUUID: a.config.Model,

@@ -60,7 +60,7 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 				return nil
 			}
 		}
-		lock, err := hooks.LockMachine(ctx, a.config.HookLock, "the restart of machine "+a.config.Tag.ID,
+		lock, err := hooks.LockMachine(ctx, a.hookLock(), "the restart of machine "+a.config.Tag.ID,
 			func(holder string) {
 				if err := say(fmt.Sprintf("the restart waits: %s runs", holder)); err != nil {
 					logger.Warningf("cannot set the machine's status: %v", err)

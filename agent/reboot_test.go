@@ -37,8 +37,7 @@ type rebooter struct {
 func newRebooter(t *testing.T, shutdown string) *rebooter {
 	t.Helper()
 	r := &rebooter{t: t, root: t.TempDir()}
-	config := Config{Tag: entity.MachineTag("0"), Password: "p", Model: "m", Addresses: []string{"a"}, CACert: "c",
-		HookLock: filepath.Join(r.root, "hooks.lock")}
+	config := Config{Tag: entity.MachineTag("0"), Password: "p", Model: "m", Addresses: []string{"a"}, CACert: "c"}
 	dir := Dir(r.root, config.Tag)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -107,7 +106,7 @@ func (r *rebooter) restart(ctx context.Context, said statuses) <-chan error {
 // may hold a hook for hours, by juju debug-hooks.
 func TestARestartWaitsForTheHook(t *testing.T) {
 	r := newRebooter(t, "")
-	over, err := hooks.LockMachine(t.Context(), r.a.config.HookLock, "hook install of web/0", func(string) {})
+	over, err := hooks.LockMachine(t.Context(), r.a.hookLock(), "hook install of web/0", func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func TestARestartWaitsForTheHook(t *testing.T) {
 	r.a.lock.Unlock()
 
 	// The agent may be stopped meanwhile, and its machine destroyed.
-	if over, err = hooks.LockMachine(t.Context(), r.a.config.HookLock, "a hook", func(string) {}); err != nil {
+	if over, err = hooks.LockMachine(t.Context(), r.a.hookLock(), "a hook", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	defer over.Unlock()
@@ -161,7 +160,7 @@ func TestUnitsStopBeforeTheMachineRestarts(t *testing.T) {
 		t.Errorf("stopped %q", r.stopped)
 	}
 	r.mu.Unlock()
-	if held, err := lockfile.IsHeld(r.a.config.HookLock); !held || err != nil {
+	if held, err := lockfile.IsHeld(r.a.hookLock()); !held || err != nil {
 		t.Errorf("another hook can begin: %v", err)
 	}
 	cancel() // as SIGTERM does
@@ -241,7 +240,7 @@ func TestAFailedRestartIsTriedAgain(t *testing.T) {
 		if diff := cmp.Diff(want, <-said); diff != "" {
 			t.Error(diff)
 		}
-		over, err := hooks.LockMachine(t.Context(), r.a.config.HookLock, "a hook", func(string) {})
+		over, err := hooks.LockMachine(t.Context(), r.a.hookLock(), "a hook", func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}

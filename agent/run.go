@@ -263,6 +263,18 @@ func Dir(root string, tag entity.Tag) string { return filepath.Join(root, "agent
 // root returns the machine's directory.
 func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 
+// hookLock returns the file that is locked while a hook runs on the machine.
+func (a *Agent) hookLock() string { return filepath.Join(a.root(), "hooks.lock") }
+
+// hostLock returns the file that is locked while a hook runs that no other machine on the host may run at the same time;
+// "" if the machine is the host. Configurations of earlier versions then have the machine's own lock.
+func (a *Agent) hostLock() string {
+	if a.config.OwnHost {
+		return ""
+	}
+	return a.config.HostLock
+}
+
 // Run runs the agent until ctx ends, or until its entity is Dead or removed. In the latter case it marks its
 // directory, so that the agent is not restarted. The error wraps worker.ErrReboot if the machine must be
 // restarted now: see reboot. The caller must hold the directory with process.Hold, so that no other agent

@@ -29,7 +29,8 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			ToolsDir:     filepath.Join(a.dir, "tools"),
 			RunDir:       filepath.Join(a.dir, "run"),
 			LauncherPath: a.options.HookTool,
-			LockPath:     a.config.HookLock,
+			LockPath:     a.hookLock(),
+			HostLockPath: a.hostLock(),
 		},
 		Context: hooks.ContextParams{
 			Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,

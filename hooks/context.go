@@ -104,8 +104,10 @@ type ContextParams struct {
 	// LockExempt is closed when the hook may run concurrently with the machine's others, even if it is
 	// already waiting for them. Nil means never.
 	LockExempt <-chan struct{}
-	// Waiting is called with a description of the other hook when this one must wait for it.
-	Waiting func(ctx context.Context, holder string)
+	// HostLock means that the hook also waits for those hooks of other machines on this host that have it.
+	HostLock bool
+	// Waiting is called with the lock and the hook that holds it when this one must wait.
+	Waiting func(ctx context.Context, why string)
 	// Stopping is called when the hook continues although its agent is stopping.
 	Stopping func()
 }

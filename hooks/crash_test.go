@@ -34,7 +34,9 @@ func agentMain(dir string) {
 		fmt.Println(err)
 		return
 	}
-	hctx, err := NewContext(newBackend(), testParams(Info{Kind: Start}))
+	params := testParams(Info{Kind: Start})
+	params.HostLock = true
+	hctx, err := NewContext(newBackend(), params)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -195,8 +197,8 @@ func TestFinishedHookKeepsItsChildren(t *testing.T) {
 	awaitGone(t, p)
 }
 
-// The hook of an agent that is killed is gone, with all of its processes, before other units' hooks run on the machine:
-// whether those wait already or come later, and whether or not the first unit has a new agent. A killed hook leaves its unit
+// The hook of an agent that is killed is gone, with all of its processes, before other units' hooks run on the machine, or
+// on another machine with the host's lock: whether those wait already or come later, and whether or not the first unit has a new agent. A killed hook leaves its unit
 // in error, so there is one for each kill; the others are counted, if the killed hook had begun.
 func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 	verify.Only(t, "kills real processes")
@@ -215,9 +217,11 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 		echo in > events
 		while :; do sleep 1000; done`})
 	var others []*rig
-	for range 2 {
+	for n := range 2 {
 		other := newRig(t, map[string]string{"start": "flock -n " + filepath.Join(first.params.CharmDir, "busy") + " echo in >> ran"})
-		other.params.LockPath = first.params.LockPath
+		if other.params.HostLockPath = first.params.HostLockPath; n == 0 {
+			other.params.LockPath = first.params.LockPath
+		}
 		other.open()
 		others = append(others, other)
 	}
@@ -290,11 +294,12 @@ func TestHooksOfKilledAgentsDontOverlap(t *testing.T) {
 	}
 }
 
-// queue runs a start hook, and says when it waits for the machine's lock.
+// queue runs a start hook that needs the host's lock, and says when it waits for a lock.
 func (r *rig) queue(queued chan<- struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	params := testParams(Info{Kind: Start})
+	params.HostLock = true
 	params.Waiting = func(context.Context, string) { queued <- struct{}{} }
 	hctx, err := NewContext(r.backend, params)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // would be noise.
 const sayAfter = time.Second
 
-// A MachineLock is held by this process until Unlock.
+// A MachineLock is a lock of a machine, or of the host that machines share. It is held by this process until Unlock.
 //
 // Its file records the holder and, from before a hook starts until the next acquisition, the hook's process. A killed
 // agent leaves its hook running without the lock, so the next process to acquire the lock first kills that hook.
@@ -37,7 +37,7 @@ type lockRecord struct {
 func LockMachine(ctx context.Context, path, who string, waiting func(holder string)) (l *MachineLock, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("cannot take the machine's hook lock: %w", err)
+			err = fmt.Errorf("cannot take the hook lock: %w", err)
 		}
 	}()
 	stop := after(sayAfter, func() { waiting(readLock(path).Holder) })
@@ -76,7 +76,7 @@ func (l *MachineLock) endLeft() error {
 func (l *MachineLock) runs(p Process) error {
 	l.record.Process = p
 	if err := l.write(); err != nil {
-		return fmt.Errorf("cannot record the hook in the machine's hook lock: %w", err)
+		return fmt.Errorf("cannot record the hook in the hook lock: %w", err)
 	}
 	return nil
 }

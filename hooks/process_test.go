@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"juju/agent/host/lockfile"
 	"juju/doc/verify"
 )
 
@@ -131,8 +132,8 @@ func TestOneHookAtATime(t *testing.T) {
 		if waits {
 			select {
 			case got := <-holders:
-				if got != `hook "start" of unit wordpress/0` {
-					t.Errorf("it waits for %s", got)
+				if got != `the machine lock is held by hook "start" of unit wordpress/0` {
+					t.Errorf("it waits because %s", got)
 				}
 			case <-bound.Done():
 				t.Error("it does not say that it waits")
@@ -162,6 +163,71 @@ func TestOneHookAtATime(t *testing.T) {
 	}
 	if len(second.started) != 3 {
 		t.Errorf("recorded %v, want three processes", second.started)
+	}
+}
+
+// Hooks of different machines run at the same time, but for those that need the host's lock. One that waits for it holds
+// its own machine's lock, and becoming exempt ends its wait too.
+func TestTheLockOfTheHost(t *testing.T) {
+	t.Parallel()
+	script := map[string]string{"start": "echo in > events; read line < go; echo out > events"}
+	first, second, third := newRig(t, script), newRig(t, script), newRig(t, map[string]string{"start": "true"})
+	second.params.HostLockPath, third.params.HostLockPath = first.params.HostLockPath, first.params.HostLockPath
+	second.open()
+	third.open()
+	fifos := func(r *rig) (events, proceed *fifo) {
+		return newFIFO(t, filepath.Join(r.params.CharmDir, "events")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	}
+	firstSays, firstGo := fifos(first)
+	secondSays, secondGo := fifos(second)
+	exempt, waits := make(chan struct{}), make(chan string, 1)
+	results := make(chan error, 2)
+	run := func(r *rig) {
+		params := testParams(Info{Kind: Start})
+		params.HostLock, params.LockExempt = true, exempt
+		params.Waiting = func(_ context.Context, why string) { waits <- why }
+		hctx, err := NewContext(r.backend, params)
+		if err == nil {
+			err = r.runner.Run(context.Background(), hctx, r.record)
+		}
+		results <- err
+	}
+	go run(first)
+	firstSays.next()
+	third.mustRun(Info{Kind: Start}) // it does not need the lock
+	go run(second)
+	bound, done := context.WithTimeout(context.Background(), patience)
+	defer done()
+	select {
+	case why := <-waits:
+		if why != `the host lock is held by hook "start" of unit wordpress/0` {
+			t.Errorf("it waits because %s", why)
+		}
+	case err := <-results:
+		t.Fatalf("two hooks have the host's lock (%v)", err)
+	case <-bound.Done():
+		t.Fatal("it does not say that it waits")
+	}
+	line := `juju.hooks INFO "start" hook waits for the host lock: hook "start" of unit wordpress/0 runs`
+	if err := second.log.await(bound, line); err != nil {
+		t.Error(err)
+	}
+	if held, err := lockfile.IsHeld(second.params.LockPath); !held || err != nil {
+		t.Errorf("its machine is free meanwhile (%v)", err)
+	}
+	close(exempt)
+	secondSays.next()
+	for _, path := range []string{second.params.LockPath, third.params.LockPath} {
+		if held, err := lockfile.IsHeld(path); held || err != nil {
+			t.Errorf("an exempt hook holds its machine's lock (%v)", err)
+		}
+	}
+	firstGo.say("on")
+	secondGo.say("on")
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

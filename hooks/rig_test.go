@@ -55,6 +55,7 @@ func rigParams(dir string) RunnerParams {
 		RunDir:       filepath.Join(dir, "run"),
 		LauncherPath: hookTool,
 		LockPath:     filepath.Join(dir, "lock"),
+		HostLockPath: filepath.Join(dir, "host"),
 	}
 }
 

@@ -56,6 +56,7 @@ type RunnerParams struct {
 	RunDir       string // the runner's own: made, private to the user; holds the socket and the hooks' output
 	LauncherPath string // the hook-tool binary
 	LockPath     string // shared by all agents of the machine; made if missing
+	HostLockPath string // shared by the machines of this host; "" if it is one machine
 
 	// Log takes each line of the hooks' output, of juju-log, and the runner's
 	// own. Nil means loggo's logger of the module's name.
@@ -164,8 +165,8 @@ func (r *Runner) fullFor(hctx *Context) error {
 // Run runs hctx's hook or task in the charm directory and returns when its own process has exited
 // and all its output has been logged.
 //
-// It first waits until no other hook runs on the machine, unless the context is exempt. Then it calls
-// persist with the process that is about to exec the hook. The hook starts only after persist returns
+// It first waits until no other hook runs on the machine, unless the context is exempt, and also on the host if the
+// context says so. Then it calls persist with the process that is about to exec the hook. The hook starts only after persist returns
 // nil, so an agent killed before that leaves no hook running. If the charm does not implement it, a hook
 // succeeds without a call to persist, and an action fails.
 //
@@ -197,17 +198,19 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	}
-	lock, err := r.lock(ctx, hctx)
+	locks, err := r.lock(ctx, hctx)
 	if err != nil {
 		return err
 	}
-	if lock != nil {
-		defer lock.Unlock()
+	defer unlock(locks)
+	if len(locks) > 0 {
 		record := persist
 		persist = func(p Process) error {
-			p.Lock = lock.path
-			if err := lock.runs(p); err != nil {
-				return err
+			p.Lock = locks[0].path
+			for _, l := range locks {
+				if err := l.runs(p); err != nil {
+					return err
+				}
 			}
 			return record(p)
 		}
@@ -273,9 +276,9 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 // errExempt ends the wait of a hook that has become exempt from the lock.
 var errExempt = errors.New("the hook need not wait for others")
 
-// lock waits for the lock that the hook or task needs, and returns nil if it needs none.
-func (r *Runner) lock(ctx context.Context, hctx *Context) (*MachineLock, error) {
-	path, always := hctx.lockPath(r.params.LockPath)
+// lock waits for the locks that the hook or task needs, and returns none if it is exempt.
+func (r *Runner) lock(ctx context.Context, hctx *Context) (held []*MachineLock, err error) {
+	needs, always := hctx.locks(r.params)
 	exempt := hctx.params.LockExempt
 	if always {
 		exempt = nil
@@ -284,9 +287,6 @@ func (r *Runner) lock(ctx context.Context, hctx *Context) (*MachineLock, error) 
 	case <-exempt:
 		return nil, nil
 	default:
-	}
-	if path == "" {
-		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -297,16 +297,29 @@ func (r *Runner) lock(ctx context.Context, hctx *Context) (*MachineLock, error) 
 		case <-ctx.Done():
 		}
 	}()
-	lock, err := LockMachine(ctx, path, hctx.who(), func(holder string) {
-		r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", hctx.HookName(), holder))
-		if hctx.params.Waiting != nil {
-			hctx.params.Waiting(ctx, holder)
+	for _, need := range needs {
+		lock, err := LockMachine(ctx, need.path, hctx.who(), func(holder string) {
+			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the %s: %s runs", hctx.HookName(), need.name, holder))
+			if hctx.params.Waiting != nil {
+				hctx.params.Waiting(ctx, fmt.Sprintf("the %s is held by %s", need.name, holder))
+			}
+		})
+		if err != nil {
+			unlock(held)
+			if errors.Is(err, errExempt) {
+				err = nil
+			}
+			return nil, err
 		}
-	})
-	if errors.Is(err, errExempt) {
-		return nil, nil
+		held = append(held, lock)
 	}
-	return lock, err
+	return held, nil
+}
+
+func unlock(locks []*MachineLock) {
+	for _, l := range locks {
+		l.Unlock()
+	}
 }
 
 // isDebugged reports whether a user intercepts the hook or action: see DebugHooks. That includes hooks

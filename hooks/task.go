@@ -118,17 +118,27 @@ func (c *Context) program(charmDir, launcher string) ([]string, error) {
 	return []string{file}, nil
 }
 
-// lockPath returns the path of the lock that the hook or task needs, "" for none, and whether it needs the lock even
-// if the service is exempt from the machine's.
-func (c *Context) lockPath(machine string) (path string, always bool) {
+// A neededLock is a lock that a hook or task waits for.
+type neededLock struct{ name, path string }
+
+// locks returns the locks that the hook or task needs, in the order in which all take them, and whether it needs them
+// even if the service is exempt. A machine's lock comes first, so that no hook holds up the host while another runs on
+// its own machine.
+func (c *Context) locks(paths RunnerParams) (needs []neededLock, always bool) {
 	switch t := c.params.Task; {
 	case t != nil && t.Group != "":
-		return fmt.Sprintf("%s.%x", machine, t.Group), true
-	case t != nil && t.Parallel:
-		return "", false
+		return []neededLock{{machineLock, fmt.Sprintf("%s.%x", paths.LockPath, t.Group)}}, true
+	case t != nil && t.Parallel, paths.LockPath == "":
+		return nil, false
 	}
-	return machine, false
+	needs = []neededLock{{machineLock, paths.LockPath}}
+	if c.params.HostLock && paths.HostLockPath != "" {
+		needs = append(needs, neededLock{"host lock", paths.HostLockPath})
+	}
+	return needs, false
 }
+
+const machineLock = "machine lock"
 
 // who describes the hook or task to others that wait for it.
 func (c *Context) who() string {

@@ -131,8 +131,8 @@ func CheckSeries(series string, have []string, place string) error {
 
 // Machines says what a cloud's instances are, which decides what the controller gives their agents.
 type Machines struct {
-	// ShareHost means that they are processes of the controller's host, with its files, programs and users: their hooks
-	// share one lock, and nothing is installed outside their directories.
+	// ShareHost means that they are processes of the controller's host, with its files, programs and users: hooks can share
+	// a lock of the host, and nothing is installed outside the machines' directories.
 	ShareHost bool
 	// OwnHost means that each has an operating system of its own: it downloads the agent binaries, its agents run as root,
 	// and Juju manages a user to log in as.

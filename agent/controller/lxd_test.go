@@ -72,7 +72,7 @@ func TestControllerOnLXD(t *testing.T) {
 	if got, err := c.addresses(); err != nil || !slices.Equal(got, p.Hosts) {
 		t.Errorf("the addresses of the controller's machine are %q (%v)", got, err)
 	}
-	if c.hookLock() != "" {
+	if c.hostLock() != "" {
 		t.Error("machines share a lock, although each has an operating system of its own")
 	}
 }

@@ -259,9 +259,9 @@ func (c *running) connected(st *state.State, work func(context.Context, *client.
 	}
 }
 
-// hookLock returns the lock file that serializes the hooks of all machines, if the machines share an
-// operating system; "" if each has its own.
-func (c *running) hookLock() string {
+// hostLock returns the lock file for hooks of which the controller's host runs one at a time, if its machines share
+// it; "" if each is a host of its own.
+func (c *running) hostLock() string {
 	if c.conf.kind().Machines().ShareHost {
 		return filepath.Join(c.dir, "hooks.lock")
 	}
@@ -307,7 +307,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HookLock: c.hookLock(), SSHUser: c.sshUser(m),
+			Addresses: c.apiAddresses(), CACert: c.conf.CA.Cert, HostLock: c.hostLock(), SSHUser: c.sshUser(m),
 			Manual: m.IsManual(), LogDir: c.logDir(), LogFormat: c.conf.LogFormat, Tracing: c.conf.Tracing, OwnHost: c.conf.kind().Machines().OwnHost,
 		}.Marshal()
 	}

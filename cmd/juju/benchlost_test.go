@@ -14,17 +14,25 @@ import (
 )
 
 // BenchmarkLostController reports how long a change takes to reach all units of a service through three controllers,
-// and how long if the one that leads is killed at the same moment. JUJU_UNITS is the number of units, 50 by default;
-// 20 users run a command each second meanwhile. Controllers, agents, hooks and commands are real processes.
+// and how long if the one that leads is killed at the same moment. JUJU_UNITS is the number of units, 50 by default, and
+// JUJU_MACHINES that of the machines that they share, 1 by default; 20 users run a command each second meanwhile.
+// Controllers, agents, hooks and commands are real processes.
 func BenchmarkLostController(b *testing.B) {
-	units := numberIn(b, "JUJU_UNITS", 50)
+	units, machines := numberIn(b, "JUJU_UNITS", 50), numberIn(b, "JUJU_MACHINES", 1)
+	var to, declared []string
+	for n := range units {
+		to = append(to, fmt.Sprintf("'%d'", n%machines))
+	}
+	for n := range machines {
+		declared = append(declared, fmt.Sprintf("'%d': ", n))
+	}
 	journal := filepath.Join(b.TempDir(), "journal")
 	s := newBenchHost(b, map[string]string{
 		"web/metadata.yaml":        "{name: web, summary: s, description: d}\n",
 		"web/config.yaml":          "options:\n  title: {type: string, default: none}\n",
 		"web/hooks/config-changed": "#!/bin/sh\necho \"$(config-get title) $JUJU_UNIT_NAME\" >>" + journal + "\n",
-		"bundle.yaml": fmt.Sprintf("applications: {web: {charm: ./web, num_units: %d, to: [%s'0']}}\nmachines: {'0': }\n",
-			units, strings.Repeat("'0', ", units-1)),
+		"bundle.yaml": fmt.Sprintf("applications: {web: {charm: ./web, num_units: %d, to: [%s]}}\nmachines: {%s}\n",
+			units, strings.Join(to, ", "), strings.Join(declared, ", ")),
 	})
 	s.bootstrap("local", "h", "--mongo-url", startMongod(b, s.bin))
 	s.juju("enable-ha")

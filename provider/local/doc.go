@@ -7,11 +7,12 @@
 //	keeper/                      where the keeper runs (see package process)
 //	controller/                  where the controller runs
 //	addresses.json               the blocks of addresses it allocates from
-//	hooks.lock                   locked while a hook runs on any instance, since all share the host
+//	hooks.lock                   locked while a hook runs that only one instance may run: the setting host-lock
 //	machines/MODEL/INSTANCE/     an instance
 //	    instance.json            its tags and its address
 //	    agents/machine-N/        where its machine agent runs
 //	        agent.conf           StartParams.AgentConfig
+//	    hooks.lock               locked while a hook runs on the instance
 //	    storage/STORAGE          links to the filesystems of storage whose charm sets no location
 //	    root/                    links to the others, at their location below it
 //	    filesystems/             filesystems of the rootfs pool, deleted with the instance

@@ -27,6 +27,7 @@ const (
 	EgressSubnets  = "egress-subnets"
 	FirewallMode   = "firewall-mode"
 	HarvestMode    = "provisioner-harvest-mode"
+	HostLock       = "host-lock"
 	LockExempt     = "machine-lock-exempt"
 	Logging        = "logging-config"
 	TaskAge        = "max-action-results-age"
@@ -113,6 +114,11 @@ var Settings = []Setting{
 	},
 	proxySetting("ftp-proxy", "the FTP proxy for all programs run by hooks and by users logged in to the machines: "+
 		"$FTP_PROXY and $ftp_proxy"),
+	{
+		Key: HostLock, Type: "string", Empty: true,
+		Doc: "the services, separated by commas, whose hooks wait for each other also on different machines, if these share a " +
+			"host as on the local cloud: those whose hooks use what the host has once, such as apt",
+	},
 	proxySetting("http-proxy", "the HTTP proxy for all programs run by hooks and by users logged in to the machines: "+
 		"$HTTP_PROXY and $http_proxy"),
 	proxySetting("https-proxy", "the HTTPS proxy for all programs run by hooks and by users logged in to the machines: "+
@@ -129,8 +135,8 @@ var Settings = []Setting{
 	},
 	{
 		Key: LockExempt, Type: "string", Empty: true,
-		Doc: "the services, separated by commas, whose hooks run concurrently with other hooks on the machine; the hooks of " +
-			"all other services run one at a time",
+		Doc: "the services, separated by commas, whose hooks wait for no others, neither on the machine nor on its host; the " +
+			"hooks of all other services on a machine run one at a time",
 	},
 	{
 		Key: TaskAge, Type: "duration", Default: "336h",
@@ -229,7 +235,7 @@ func (s Setting) Canonical(value string) (string, error) {
 	if s.Key == EgressSubnets {
 		return canonicalSubnets(s.Key, value)
 	}
-	if s.Key == LockExempt {
+	if s.Key == LockExempt || s.Key == HostLock {
 		return value, checkServices(s.Key, value)
 	}
 	if len(s.Values) > 0 && !slices.Contains(s.Values, value) {
@@ -468,6 +474,11 @@ func (c Config) HarvestsDestroyed() bool {
 // LockExempt reports whether the hooks of a service's units may run concurrently with other hooks on the machine.
 func (c Config) LockExempt(service string) bool {
 	return slices.Contains(splitList(c[LockExempt].Value), service)
+}
+
+// HostLock reports whether the hooks of a service's units run one at a time with others on the host that machines share.
+func (c Config) HostLock(service string) bool {
+	return slices.Contains(splitList(c[HostLock].Value), service)
 }
 
 // Logging returns the lowest level that each module logs.

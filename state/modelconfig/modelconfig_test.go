@@ -51,6 +51,8 @@ func TestSettingsOfHooks(t *testing.T) {
 		{"machine-lock-exempt", "", ""},
 		{"machine-lock-exempt", "web, store,", ""},
 		{"machine-lock-exempt", "web,store/0", `machine-lock-exempt: invalid service name "store/0"`},
+		{"host-lock", "web, store", ""},
+		{"host-lock", "*", `host-lock: invalid service name "*"`},
 	} {
 		got, err := Parse(map[string]string{test.key: test.value})
 		switch {
@@ -64,10 +66,13 @@ func TestSettingsOfHooks(t *testing.T) {
 	if got := config.UpdateStatusInterval(); got != 5*time.Minute {
 		t.Errorf("the default is %v", got)
 	}
-	config = New(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
+	config = New(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web", "host-lock": "db,a"},
 		"jammy")
-	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") {
+	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") || config.LockExempt("db") {
 		t.Error("only web and a must be exempt")
+	}
+	if !config.HostLock("db") || config.HostLock("web") || config.HostLock("") {
+		t.Error("only db and a must need the host's lock")
 	}
 	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
 		t.Errorf("the interval is %v, the values are %v", got, config.Values())

@@ -23,6 +23,7 @@ type controller struct {
 	retryHooks   bool   // the model's setting
 	updateStatus string // its setting for the interval of update-status; "" for the default
 	exempt       string // the setting machine-lock-exempt
+	hostLock     string // the setting host-lock
 	proxy        string // and for juju-http-proxy
 	reboots      []string
 
@@ -376,6 +377,9 @@ func (c *controller) ModelConfig(context.Context, entity.Tag) (modelconfig.Confi
 	set := map[string]string{modelconfig.RetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": c.proxy}
 	if c.exempt != "" {
 		set[modelconfig.LockExempt] = c.exempt
+	}
+	if c.hostLock != "" {
+		set[modelconfig.HostLock] = c.hostLock
 	}
 	if c.updateStatus != "" {
 		set[modelconfig.UpdateStatus] = c.updateStatus

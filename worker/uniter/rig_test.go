@@ -71,7 +71,7 @@ func rigConfig(dir string, c *controller) Config {
 		StateDir: filepath.Join(dir, "state"),
 		Hooks: hooks.RunnerParams{
 			CharmDir: filepath.Join(dir, "charm"), ToolsDir: filepath.Join(dir, "tools"), RunDir: filepath.Join(dir, "run"),
-			LauncherPath: hookTool, LockPath: filepath.Join(dir, "lock"),
+			LauncherPath: hookTool, LockPath: filepath.Join(dir, "lock"), HostLockPath: filepath.Join(dir, "host"),
 			Log: func(string, loggo.Level, string) {},
 		},
 		Context:   hooks.ContextParams{ModelName: "default", APIAddresses: func() []string { return []string{"127.0.0.1:17070"} }},

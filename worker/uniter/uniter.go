@@ -288,10 +288,11 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) (err error) {
 	u.factory.Hook.Zone = u.remote.snapshot.Unit.Zone
 	exempted := make(chan struct{})
 	exempt := sync.OnceFunc(func() { close(exempted) })
-	if u.remote.config.LockExempt(u.remote.snapshot.Unit.Service) {
+	service := u.remote.snapshot.Unit.Service
+	if u.remote.config.LockExempt(service) {
 		exempt()
 	}
-	u.factory.Hook.LockExempt = exempted
+	u.factory.Hook.LockExempt, u.factory.Hook.HostLock = exempted, u.remote.config.HostLock(service)
 	if next.Verb == resolver.RunCommand {
 		u.factory.Command = u.remote.command
 		defer func() { u.remote.endCommand(err) }()

@@ -13,8 +13,8 @@ import (
 )
 
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
-	"authorized-keys, automatically-retry-hooks, default-series, egress-subnets, firewall-mode, ftp-proxy, http-proxy, https-proxy, " +
-	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
+	"authorized-keys, automatically-retry-hooks, default-series, egress-subnets, firewall-mode, ftp-proxy, host-lock, http-proxy, " +
+	"https-proxy, juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, proxy-ssh, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
@@ -36,6 +36,7 @@ func TestShowModelConfig(t *testing.T) {
 		"egress-subnets               default\n"+
 		"firewall-mode                default     instance\n"+
 		"ftp-proxy                    default\n"+
+		"host-lock                    default\n"+
 		"http-proxy                   default\n"+
 		"https-proxy                  default\n"+
 		"juju-ftp-proxy               default\n"+
@@ -58,7 +59,7 @@ func TestShowModelConfig(t *testing.T) {
 	for _, key := range []string{"apt-ftp-proxy", "apt-http-proxy", "apt-https-proxy", "apt-mirror", "apt-no-proxy"} {
 		apt += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	for _, key := range []string{"ftp-proxy", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
+	for _, key := range []string{"ftp-proxy", "host-lock", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
 		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
 		if key == "machine-lock-exempt" {
 			empty += `"logging-config":{"Value":"\u003croot\u003e=INFO;unit=TRACE","Source":"default"},`

@@ -132,9 +132,9 @@ func (f Factory) show(ctx context.Context, message string) {
 	}
 }
 
-// showWaiting shows that a hook or task waits for the machine lock.
-func (f Factory) showWaiting(ctx context.Context, what, holder string) {
-	f.show(ctx, fmt.Sprintf("waiting to run %s: the machine lock is held by %s", what, holder))
+// showWaiting shows that a hook or task waits for a lock.
+func (f Factory) showWaiting(ctx context.Context, what, why string) {
+	f.show(ctx, fmt.Sprintf("waiting to run %s: %s", what, why))
 }
 
 // showStopping shows that the agent stops once the running hook or task has ended.
@@ -208,10 +208,10 @@ func (o *runHook) Execute(
 		op.Resolved = false
 	}
 	waited := false
-	o.Hook.Waiting = func(ctx context.Context, holder string) {
+	o.Hook.Waiting = func(ctx context.Context, why string) {
 		waited = true
 		if o.op.Hook.Kind != hooks.UpdateStatus {
-			o.showWaiting(ctx, o.name+" hook", holder)
+			o.showWaiting(ctx, o.name+" hook", why)
 		}
 	}
 	o.Hook.Stopping = func() { o.showStopping(ctx, o.name+" hook") }

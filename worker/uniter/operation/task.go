@@ -140,9 +140,9 @@ func (o *runTask) run(
 	params := o.contextParams(s, o.remote, info)
 	params.Task = task
 	waited := false
-	params.Waiting = func(ctx context.Context, holder string) {
+	params.Waiting = func(ctx context.Context, why string) {
 		waited = true
-		o.showWaiting(ctx, "action "+task.Name, holder)
+		o.showWaiting(ctx, "action "+task.Name, why)
 	}
 	params.Stopping = func() { o.showStopping(ctx, "action "+task.Name) }
 	if hctx, err = hooks.NewContext(o.API, params); err != nil {
