@@ -2,7 +2,6 @@ package charm
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -11,7 +10,6 @@ import (
 var ignoredFiles = []struct{ name, why string }{
 	{"functions.yaml", "it is not read: actions are defined in actions.yaml"},
 	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
-	{"manifest.yaml", "it is not read: series are listed in metadata.yaml"},
 	{"metrics.yaml", "it is not read: no metrics are collected"},
 }
 
@@ -119,24 +117,12 @@ func neverRun(c *Charm) (names []string) {
 // Warnings lists the charm's declarations without the effect that its author may expect, a line per
 // kind. No declaration is silently dropped: it works, is rejected, or is in this list.
 func (c *Charm) Warnings() (all []string) {
-	m := c.Meta
-	for _, name := range slices.Sorted(maps.Keys(m.Requires)) {
-		r := m.Requires[name]
-		if r.Scope != ScopeContainer || r.Interface != ImplicitRelation().Interface {
-			continue
-		}
-		why := "can relate to any service, whose units run no hooks for it"
-		if isReserved("", name) {
-			why += "; its name is reserved, and later versions may reject it"
-		}
-		all = append(all, fmt.Sprintf("%s: the container-scoped relation %q over %q %s", metaFile, name, r.Interface, why))
-	}
 	for _, g := range gaps {
 		if names := g.names(c); len(names) > 0 {
 			all = append(all, fmt.Sprintf("%s: %s %s: %s", g.file, g.what, listed(names), g.why))
 		}
 	}
-	all = slices.Concat(all, c.ModeWarnings(), c.strays.all(), m.Warnings, c.Config.Warnings, c.Actions.Warnings)
+	all = slices.Concat(all, c.ModeWarnings(), c.strays.all(), c.Meta.Warnings, c.Config.Warnings, c.Actions.Warnings)
 	for _, f := range ignoredFiles {
 		if slices.Contains(c.Ignored, f.name) {
 			all = append(all, f.name+": "+f.why)

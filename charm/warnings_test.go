@@ -63,6 +63,7 @@ oddity: 1
 		"actions.yaml":                 "backup: {description: b}\nrestore: {}\n",
 		"actions/backup":               "#!/bin/sh\n",
 		"metrics.yaml":                 "metrics: {}\n",
+		"manifest.yaml":                "bases: [{name: ubuntu, channel: \"24.04\"}]\n", // charmcraft writes it in each
 		"functions.yaml":               "old: {}\n",
 		"hooks/update-status":          "#!/bin/sh\n",
 		"hooks/install":                "#!/bin/sh\n",
@@ -73,11 +74,6 @@ oddity: 1
 		"hooks/helper-of-another-name": "#!/bin/sh\n",
 	})
 	want := []string{
-		`metadata.yaml: the container-scoped relation "info" over "juju-info" can relate to any service, whose units run ` +
-			`no hooks for it`,
-		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" can relate to any service, whose units ` +
-			`run no hooks for it; ` +
-			`its name is reserved, and later versions may reject it`,
 		`metadata.yaml: the limit of relation "web": it is not enforced`,
 		`metadata.yaml: storage "disk": block devices and shared storage are not supported: the units get none`,
 		`metadata.yaml: read-only storage "data": it is writable`,

@@ -202,7 +202,7 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 - add unit web/1 to new machine 2
 - set annotations for new machine 5
 `, "WARNING "+file+":11: applications.web.channel: ignored: there is no charm store\n"+
-		"Uploading charm \"./web\"\nWARNING no tags here\nDeploy of bundle completed.\n")
+		"WARNING no tags here\nUploading charm \"./web\"\nDeploy of bundle completed.\n")
 }
 
 // A dry run prints each warning of the cloud and of charms that the deployment prints.

@@ -62,8 +62,7 @@ func (p *bundlePlan) list() {
 	for _, c := range p.changes {
 		p.say(c)
 		if c, ok := c.(*bundlechanges.AddCharm); ok {
-			charm := p.source.charms[c.Of].Charm
-			p.warnOfCharm(charm.Meta.Name, charm.Warnings())
+			p.Warn(p.source.charms[c.Of].Warnings()...)
 		}
 	}
 }
@@ -160,7 +159,7 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 	case *bundlechanges.Expose:
 		var warnings []string
 		warnings, err = p.api.Expose(ctx, c.Service, c.Endpoints)
-		p.warnOnce(warnings)
+		p.Warn(warnings...)
 	case *bundlechanges.Unexpose:
 		err = p.api.Unexpose(ctx, c.Service, c.Endpoints...)
 	case *bundlechanges.SetAnnotations:
@@ -270,7 +269,7 @@ func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (e
 		return err
 	}
 	progress.Done()
-	p.warnOfCharm(source.Charm.Meta.Name, source.Mended)
+	p.Warn(source.Warnings()...)
 	return nil
 }
 
@@ -288,7 +287,7 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 		return err
 	}
 	warnings, err := p.api.Deploy(ctx, args)
-	p.warnOnce(warnings)
+	p.Warn(warnings...)
 	return err
 }
 
@@ -297,25 +296,8 @@ func (p *bundlePlan) setCharm(
 ) error {
 	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: service, CharmURL: url, ForceSeries: p.Force,
 		Storage: storage})
-	p.warnOnce(warnings)
+	p.Warn(warnings...)
 	return err
-}
-
-// warnOnce prints warnings that have not been printed yet: several services or units often cause the same one.
-func (p *bundlePlan) warnOnce(warnings []string) {
-	for _, w := range warnings {
-		if !p.warned[w] {
-			p.warned[w] = true
-			p.Warn(w)
-		}
-	}
-}
-
-// warnOfCharm prints warnings about a charm.
-func (p *bundlePlan) warnOfCharm(name string, warnings []string) {
-	for _, w := range warnings {
-		p.warnOnce([]string{fmt.Sprintf("charm %q: %s", name, w)})
-	}
 }
 
 func (p *bundlePlan) setOptions(ctx context.Context, c *bundlechanges.SetOptions) error {
@@ -332,7 +314,7 @@ func (p *bundlePlan) setConstraints(ctx context.Context, c *bundlechanges.SetCon
 		return err
 	}
 	warnings, err := p.api.SetServiceConstraints(ctx, c.Service, constraints)
-	p.warnOnce(warnings)
+	p.Warn(warnings...)
 	return err
 }
 
@@ -349,7 +331,7 @@ func (p *bundlePlan) addMachine(ctx context.Context, c *bundlechanges.AddMachine
 		return err
 	}
 	c.Spot.ID, p.unusedBy = id, c
-	p.warnOnce(warnings)
+	p.Warn(warnings...)
 	return nil
 }
 
@@ -365,7 +347,7 @@ func (p *bundlePlan) addUnits(
 		to = []entity.Placement{first.Spot.Placement()}
 	}
 	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
-	p.warnOnce(warnings)
+	p.Warn(warnings...)
 	if errors.Is(err, client.ErrPlanned) && (first.Own || first.Spot.Container != "") {
 		for _, c := range changes {
 			id, host := p.api.PlanMachine()

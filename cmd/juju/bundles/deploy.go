@@ -140,13 +140,12 @@ type bundlePlan struct {
 	left    []bundlechanges.Change // removals that were not asked for
 	busy    map[string]bool        // machines that could not be removed because something is on them
 
-	warned   map[string]bool
 	unusedBy *bundlechanges.AddMachine // added, and has no unit yet
 }
 
 // plan compares the bundle with the model, and checks with the cloud that it can start the new machines.
 func (d *Deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bundlePlan, error) {
-	p := &bundlePlan{Deploy: d, api: api, source: b, warned: map[string]bool{}, busy: map[string]bool{}}
+	p := &bundlePlan{Deploy: d, api: api, source: b, busy: map[string]bool{}}
 	var err error
 	progress := d.Quickly("Reading the charms of the bundle")
 	defer progress.Done()
@@ -258,18 +257,17 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		} else if err != nil {
 			return err
 		}
-		if asked != "" && series != asked { // by force
-			p.Warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
-		}
-		if asked == "" && series != "" && len(has) > 0 && !slices.Contains(has, series) && !p.Planning() { // a dry run prints the controller's warning
-			p.Warn(fmt.Sprintf("application %q: the charm's series %s are not available: hooks run on %q", name, strings.Join(has, ", "), series))
-		}
 		p.wanted.Series[name] = series
 	}
 	for id, m := range p.source.Machines {
-		if m.Series != "" && !p.Force {
-			p.wanted.MachineSeries[id] = m.Series
+		if m.Series == "" || p.Force {
+			continue
 		}
+		series, _, err := p.api.CheckDeploy(ctx, client.DeployArgs{Series: m.Series}, nil)
+		if err != nil { // refused, where it is used, with the machine's name; or by an older controller
+			series = m.Series
+		}
+		p.wanted.MachineSeries[id] = series
 	}
 	if len(refused) > 0 {
 		command, _ := p.words()
@@ -302,9 +300,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}
-	if p.Planning() { // otherwise making the change returns them
-		p.warnOnce(warnings)
-	}
+	p.Warn(warnings...) // a change that is made with what has been chosen does not return all of them
 	return chosen, err
 }
 

@@ -24,9 +24,20 @@ type Source struct {
 	Path    string // as the user gave it
 	Charm   *charm.Charm
 	archive *os.File
-	sha256  string   // of the archive, in hex, once it is known
-	URL     string   // of a charm from the model, which has no archive
-	Mended  []string // warnings about file modes that were fixed in the archive
+	sha256  string // of the archive, in hex, once it is known
+	URL     string // of a charm from the model, which has no archive
+}
+
+// Warnings returns what the charm declares in vain. The controller says the same, but for what the archive has fixed, once
+// it has the whole charm; it plans with less.
+func (s *Source) Warnings() (all []string) {
+	if s.archive == nil {
+		return nil
+	}
+	for _, w := range s.Charm.Warnings() {
+		all = append(all, fmt.Sprintf("charm %q: %s", s.Charm.Meta.Name, w))
+	}
+	return all
 }
 
 // Close closes the archive.
@@ -53,7 +64,7 @@ func Read(ctx context.Context, path string) (*Source, error) {
 	if err != nil {
 		return nil, badCharm(err)
 	}
-	return &Source{Path: path, Charm: &dir.Charm, archive: archive, Mended: dir.ModeWarnings()}, nil
+	return &Source{Path: path, Charm: &dir.Charm, archive: archive}, nil
 }
 
 // readCharmArchive opens an archive once, for both validation and the upload.

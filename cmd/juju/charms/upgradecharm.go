@@ -306,7 +306,7 @@ func (u *upgradeCharm) upgrade(
 	if err != nil {
 		return err
 	}
-	u.Warn(slices.Concat(source.Mended, warnings)...)
+	u.Warn(slices.Concat(source.Warnings(), warnings)...)
 	if u.rollout.Batch > 0 {
 		u.Note("Service %q is being upgraded from charm %s to %s, %s at a time. To see how far it is: juju status %[1]s", now.Name,
 			now.CharmURL, request.CharmURL, entity.Counted(u.rollout.Batch, "unit"))

@@ -70,7 +70,8 @@ type Session struct {
 	Model                          string // -m, of commands that have it
 	Controller                     string // -c, of commands that have it
 
-	plan planFlags
+	plan   planFlags
+	warned map[string]bool // what Warn has printed for this command
 }
 
 // NewSession returns the session of this process, which can't connect yet.
@@ -98,7 +99,7 @@ func size(standard int, of func(width, height int) int) int {
 
 // Begin applies the flags of all commands before a command runs.
 func (s *Session) Begin() error {
-	s.afterInterrupt = ""
+	s.afterInterrupt, s.warned = "", map[string]bool{}
 	if s.Quiet && s.Verbose {
 		return Usagef("--quiet and --verbose are mutually exclusive")
 	}
@@ -140,10 +141,13 @@ func (s *Session) Note(format string, args ...any) {
 	}
 }
 
-// Warn prints warnings.
+// Warn prints warnings, each once: what a command asks for several times often causes the same one.
 func (s *Session) Warn(warnings ...string) {
 	for _, w := range warnings {
-		if !s.Quiet {
+		if !s.Quiet && !s.warned[w] {
+			if s.warned != nil {
+				s.warned[w] = true
+			}
 			_, text, _ := strings.Cut(s.foldErr("WARNING "+display.Line(w)), " ")
 			s.above(func() { fmt.Fprintf(s.Stderr.Raw(), "%s %s\n", s.PaintErr("WARNING", display.Yellow), text) })
 		}

@@ -402,7 +402,7 @@ func (d *deploy) deploy(
 	if err != nil && !errors.Is(err, client.ErrPlanned) {
 		return err
 	}
-	d.Warn(slices.Concat(source.Mended, warnings)...)
+	d.Warn(slices.Concat(source.Warnings(), warnings)...)
 	if _, err := rest.add(ctx, d.Session, api); err != nil {
 		return err
 	}

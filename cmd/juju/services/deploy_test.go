@@ -34,7 +34,7 @@ func TestDeploy(t *testing.T) {
 	}
 	u.Types("deploy", mended)
 	u.Sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
-		"WARNING file permissions: made executable for the units: \"hooks/install\"\n"+
+		"WARNING charm \"webpage\": file permissions: made executable for the units: \"hooks/install\"\n"+
 		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
 	if !bytes.Equal(u.Model.Uploaded, archive) {
 		t.Error("the archive depends on the modes of hooks")

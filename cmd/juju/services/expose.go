@@ -35,9 +35,10 @@ addresses. Traffic through a network with address translation (NAT) counts as ou
 host's agent maintains these rules in an nftables table, which it removes when it is
 uninstalled.
 
-A warning says where this is not supported and all ports are reachable: on the cloud
-local, on a network that LXD does not manage, on a host without the command nft, and in a
-model created with firewall-mode=none.`,
+On the cloud local all ports are reachable: its machines are this host, whose ports juju
+does not filter. A warning says where else this is not supported: on a network that LXD
+does not manage, on a host without the command nft, and in a model created with
+firewall-mode=none.`,
 		Example: `  juju expose web
   juju expose web --to-cidrs 10.0.0.0/8,2001:db8::/32
   juju expose web --endpoints admin --to-cidrs 192.0.2.0/24`,
