@@ -127,31 +127,35 @@ type seriesChoice struct {
 	model modelconfig.Value
 }
 
-// lacksUbuntu reports whether the charm names only Ubuntu's series, and the cloud has none of Ubuntu's. Juju knew few others,
-// so most of these charms run on Debian, and the users of a host that is Debian's have nothing else.
-func (s seriesChoice) lacksUbuntu() bool {
-	ubuntus := func(series string) bool { return entity.BaseOf(series).Name == "ubuntu" }
-	others := func(series string) bool { return !ubuntus(series) }
-	return len(s.charm) > 0 && len(s.cloud) > 0 && !slices.ContainsFunc(s.cloud, ubuntus) && !slices.ContainsFunc(s.charm, others)
+func isUbuntus(series string) bool { return entity.BaseOf(series).Name == "ubuntu" }
+
+// lacksUbuntu reports whether all of these series are Ubuntu's, and the cloud has none of Ubuntu's. Juju knew few others, so most
+// charms that name only these run on Debian, and the users of a host that is Debian's have nothing else.
+func lacksUbuntu(cloud []string, series ...string) bool {
+	others := func(series string) bool { return !isUbuntus(series) }
+	return len(series) > 0 && len(cloud) > 0 && !slices.ContainsFunc(cloud, isUbuntus) && !slices.ContainsFunc(series, others)
 }
 
 // choose returns the series of new machines. A user who forces a series that the cloud does not have gets the cloud's
-// preferred one, and a warning; so does one whose charm names only Ubuntu's, if the cloud has none of these. With a warning,
-// the series need not be one of the charm's.
+// preferred one, and a warning; so does one whose charm, command or model names only Ubuntu's, if the cloud has none of
+// these. With a warning, the series need not be one of the charm's.
 func (s seriesChoice) choose() (series, warning string, err error) {
 	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
 	lacks := func(what string) error { return notAvailable(what, s.cloud) }
+	instead := func(what string) string { return fmt.Sprintf("%s not available: hooks run on %q", what, s.cloud[0]) }
+	askedIs := fmt.Sprintf("series %q is", s.asked)
+	lacksCharms := lacksUbuntu(s.cloud, s.charm...)
 	switch {
-	case s.asked != "" && has(s.asked) && s.lacksUbuntu():
+	case s.asked != "" && has(s.asked) && lacksCharms:
 		return s.asked, s.otherSeries(s.asked), nil
 	case s.asked != "" && has(s.asked):
 		return s.asked, "", nil
-	case s.asked != "" && s.lacksUbuntu() && slices.Contains(s.charm, s.asked):
+	case s.asked != "" && lacksCharms && slices.Contains(s.charm, s.asked):
 		return s.cloud[0], s.otherSeries(s.cloud[0]), nil
-	case s.asked != "" && s.force:
-		return s.cloud[0], fmt.Sprintf("series %q is not available: hooks run on %q", s.asked, s.cloud[0]), nil
+	case s.asked != "" && (s.force || len(s.charm) == 0 && lacksUbuntu(s.cloud, s.asked)):
+		return s.cloud[0], instead(askedIs), nil
 	case s.asked != "":
-		return "", "", entity.WithHint(lacks(fmt.Sprintf("series %q is", s.asked)), "Omit --series for %s.", s.cloud[0])
+		return "", "", entity.WithHint(lacks(askedIs), "Without a base or series it gets %s.", s.cloud[0])
 	case len(s.charm) > 0:
 		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
 			return s.model.Value, "", nil
@@ -165,13 +169,15 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if len(s.cloud) == 0 {
 			return s.charm[0], "", nil
 		}
-		if s.force || s.lacksUbuntu() { // by force, e.g. for a bundle
+		if s.force || lacksCharms { // by force, e.g. for a bundle
 			return s.cloud[0], s.otherSeries(s.cloud[0]), nil
 		}
 		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
 			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
 	case has(s.model.Value):
 		return s.model.Value, "", nil
+	case s.model.Source == modelconfig.FromModel && lacksUbuntu(s.cloud, s.model.Value):
+		return s.cloud[0], instead(fmt.Sprintf("the model's default-series %q is", s.model.Value)), nil
 	case s.model.Source == modelconfig.FromModel:
 		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
 			"Change it: juju model-config default-series=%s", s.cloud[0])
@@ -188,11 +194,18 @@ func notAvailable(what string, have []string) error {
 func (c *Caller) checkSeries(ctx context.Context, what, series string) error {
 	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		have, err := cloud.Series(ctx)
-		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
-			err = notAvailable(fmt.Sprintf("%s %q is", what, series), have)
+		if err != nil {
+			return err
 		}
-		return err
+		return checkAvailable(what, series, have)
 	})
+}
+
+func checkAvailable(what, series string, have []string) error {
+	if len(have) > 0 && !slices.Contains(have, series) {
+		return notAvailable(fmt.Sprintf("%s %q is", what, series), have)
+	}
+	return nil
 }
 
 // otherSeries warns that a charm runs on a series that it does not name.

@@ -99,7 +99,13 @@ func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[st
 	if !ok {
 		return config, nil
 	}
-	return config, c.checkSeries(ctx, modelconfig.DefaultSeries, series)
+	return config, c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		have, err := cloud.Series(ctx)
+		if err != nil || lacksUbuntu(have, series) { // each machine and service that would have it gets a warning
+			return err
+		}
+		return checkAvailable(modelconfig.DefaultSeries, series, have)
+	})
 }
 
 func modelManagerModelDefaults(

@@ -22,12 +22,13 @@ import (
 // BootstrapParams and Bootstrapped are the JSON input and output of `jujud bootstrap`.
 type (
 	BootstrapParams struct {
-		Name     string `json:"name"`
-		Cloud    string `json:"cloud"`
-		Series   string `json:"series"`
-		User     string `json:"user"`
-		Password string `json:"password"`
-		MongoURL string `json:"mongo-url,omitempty"`
+		Name     string   `json:"name"`
+		Cloud    string   `json:"cloud"`
+		Series   string   `json:"series"`
+		Warnings []string `json:"-"` // of Prepare: what it has replaced
+		User     string   `json:"user"`
+		Password string   `json:"password"`
+		MongoURL string   `json:"mongo-url,omitempty"`
 
 		Model       string            `json:"model"`                // the first model
 		Config      map[string]string `json:"config,omitempty"`     // of the first model

@@ -71,11 +71,13 @@ func (localCloud) OutsideStorage(dir string) (map[string][]string, error) {
 // Prepare implements Home.
 func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 	host := local.HostSeries()
-	if p.Series != "" && p.Series != host {
+	if p.Series != "" && p.Series != host && entity.BaseOf(p.Series).Name != "ubuntu" {
 		return cli.Usage(entity.WithHint(fmt.Errorf(
 			"cannot use default-series %q: on the local cloud hooks run on this host, which is %q", p.Series, host),
 			"Omit default-series"))
-
+	}
+	if p.Series != "" && p.Series != host { // charms that name only these are deployed with a warning too
+		p.Warnings = append(p.Warnings, fmt.Sprintf("default-series %q is not available: hooks run on this host, which is %q", p.Series, host))
 	}
 	p.Series = host
 	return needsNoCloud(p.CloudConfig, p.Machine)

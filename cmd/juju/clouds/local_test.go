@@ -31,12 +31,16 @@ func TestPrepareLocal(t *testing.T) {
 		err    string
 	}{
 		{BootstrapParams{}, ""}, {BootstrapParams{Series: local.HostSeries()}, ""},
+		{BootstrapParams{Series: "precise"}, ""}, // one of Ubuntu's
 		{BootstrapParams{Series: "win7"}, `cannot use default-series "win7": on the local cloud hooks run on this host`},
 		{BootstrapParams{CloudConfig: "f"}, nothing}, {BootstrapParams{Machine: memory}, nothing},
 	} {
 		p := test.params
 		if says(t, test.params, localCloud{}.Prepare(t.Context(), &p), test.err); test.err == "" && p.Series != local.HostSeries() {
 			t.Errorf("%+v: series %q", test.params, p.Series)
+		}
+		if other := test.params.Series == "precise"; (len(p.Warnings) > 0) != other {
+			t.Errorf("%+v: warnings %q", test.params, p.Warnings)
 		}
 	}
 }

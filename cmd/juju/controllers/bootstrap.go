@@ -148,6 +148,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err := clouds.CheckBinaries(); err != nil {
 		return err
 	}
+	b.Warn(params.Warnings...)
 	dir := clouds.Dir(st, params.Cloud, params.Name)
 	unlock, err := claim(ctx, at, dir, params)
 	if err != nil {
