@@ -108,7 +108,7 @@ func TestAgentsTakeTurns(t *testing.T) {
 	w.ok(facadestest.Receive(t, claimed))
 
 	w.server.table = facades.NewTable(append(routes(), facades.Route{"Test", 1, "Change", facades.AtModel, facades.UnitAgent,
-		facades.Free, nil, facades.Act(func(ctx context.Context, c *facades.Caller, _ facades.None) error {
+		facades.Free, facades.AnyLogin, nil, facades.Act(func(ctx context.Context, c *facades.Caller, _ facades.None) error {
 			u, err := c.Model.Unit(ctx, u0.ID)
 			if err == nil {
 				err = u.SetStatus(ctx, entity.Status{Status: entity.StatusActive, Message: "changed"})

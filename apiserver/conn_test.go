@@ -32,7 +32,7 @@ import (
 func (w *world) with(methods map[string]facades.Handler) {
 	all := routes()
 	for name, h := range methods {
-		all = append(all, facades.Route{"Test", 1, name, facades.AtModel, facades.Reader, facades.Reads, nil, h})
+		all = append(all, facades.Route{"Test", 1, name, facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, h})
 	}
 	w.server.table = facades.NewTable(all)
 }

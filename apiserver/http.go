@@ -26,17 +26,18 @@ type endpoint struct {
 	path   string // below /model/UUID
 	who    facades.Roles
 	effect facades.Effect
+	login  facades.Login
 	serve  func(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error
 }
 
 // endpoints lists the endpoints of a model beside its API.
 func endpoints() []endpoint {
 	all := []endpoint{
-		{"GET", "/log", facades.Reader | facades.ControllerAgent, facades.Reads, serveDebugLog},
-		{"GET", "/logsink", facades.MachineAgent | facades.UnitAgent | facades.ControllerAgent, facades.Free, serveLogSink},
+		{"GET", "/log", facades.Reader | facades.ControllerAgent, facades.Reads, facades.AnyLogin, serveDebugLog},
+		{"GET", "/logsink", facades.MachineAgent | facades.UnitAgent | facades.ControllerAgent, facades.Free, facades.AnyLogin, serveLogSink},
 	}
 	for _, e := range facades.Endpoints() {
-		all = append(all, endpoint{e.Method, e.Path, e.Who, e.Effect,
+		all = append(all, endpoint{e.Method, e.Path, e.Who, e.Effect, e.Login,
 			func(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 				return e.Serve(&facades.Visitor{v.Identity, s.backend, v.model, &transfer{s, v, w, r}}, w, r)
 			}})
@@ -125,6 +126,9 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		}()
 		if v.Roles&e.who == 0 {
 			return facades.Lacks(v.Identity, v.model, e.who)
+		}
+		if err := e.login.Suits(v.Identity); err != nil {
+			return err
 		}
 		if err := e.effect.AllowedAt(r.Context(), v.model); err != nil {
 			return err

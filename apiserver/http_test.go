@@ -24,7 +24,7 @@ func TestEndpointsThatPanic(t *testing.T) {
 		request.SetBasicAuth(params.TagOf(entity.UserTag(statetest.Admin)).String(), statetest.Password)
 		request.SetPathValue("uuid", w.st.UUID())
 		reply = httptest.NewRecorder()
-		w.server.serveEndpoint(endpoint{"GET", "/log", facades.Reader, facades.Reads,
+		w.server.serveEndpoint(endpoint{"GET", "/log", facades.Reader, facades.Reads, facades.AnyLogin,
 			func(*Server, *visitor, http.ResponseWriter, *http.Request) error { panic(p) }}, reply, request)
 		return reply, nil
 	}

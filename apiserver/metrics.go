@@ -17,7 +17,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.SetPathValue("uuid", s.controllerModel.UUID())
-	s.serveEndpoint(endpoint{http.MethodGet, metricsPath, facades.Reader, facades.Reads,
+	s.serveEndpoint(endpoint{http.MethodGet, metricsPath, facades.Reader, facades.Reads, facades.AnyLogin,
 		func(s *Server, _ *visitor, w http.ResponseWriter, r *http.Request) error {
 			_, err := s.start(http.NewResponseController(w).SetWriteDeadline)
 			if err == nil {

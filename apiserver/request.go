@@ -17,20 +17,20 @@ func routes() []facades.Route { return append(connRoutes(), facades.Routes()...)
 // connRoutes lists the methods of the connection itself.
 func connRoutes() []facades.Route {
 	return []facades.Route{
-		{"Admin", 3, "Login", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, nil, on(adminLogin)},
-		{"Admin", 3, "Register", facades.AtController, facades.Unauthenticated, facades.Free, nil, on(adminRegister)},
-		{"Admin", 3, "RedirectInfo", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, nil, on(adminRedirectInfo)},
-		{"Pinger", 1, "Ping", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
-		{"Pinger", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(pingerPing)},
+		{"Admin", 3, "Login", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(adminLogin)},
+		{"Admin", 3, "Register", facades.AtController, facades.Unauthenticated, facades.Free, facades.AnyLogin, nil, on(adminRegister)},
+		{"Admin", 3, "RedirectInfo", facades.AtController | facades.AtModel, facades.Unauthenticated | facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(adminRedirectInfo)},
+		{"Pinger", 1, "Ping", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(pingerPing)},
+		{"Pinger", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(pingerPing)},
 		// A watcher's id is only valid on its own connection.
-		{"AllWatcher", 3, "Next", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherNext)},
-		{"AllWatcher", 3, "Stop", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherStop)},
-		{"ModelSummaryWatcher", 1, "Next", facades.AtController, facades.Reader, facades.Reads, nil, on(watcherNext)},
-		{"ModelSummaryWatcher", 1, "Stop", facades.AtController, facades.Reader, facades.Reads, nil, on(watcherStop)},
-		{"StringsWatcher", 1, "Next", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherNext)},
-		{"StringsWatcher", 1, "Stop", facades.AtModel, facades.Reader, facades.Reads, nil, on(watcherStop)},
-		{"Watcher", 1, "Next", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherNext)},
-		{"Watcher", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, nil, on(watcherStop)},
+		{"AllWatcher", 3, "Next", facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherNext)},
+		{"AllWatcher", 3, "Stop", facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherStop)},
+		{"ModelSummaryWatcher", 1, "Next", facades.AtController, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherNext)},
+		{"ModelSummaryWatcher", 1, "Stop", facades.AtController, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherStop)},
+		{"StringsWatcher", 1, "Next", facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherNext)},
+		{"StringsWatcher", 1, "Stop", facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, on(watcherStop)},
+		{"Watcher", 1, "Next", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(watcherNext)},
+		{"Watcher", 1, "Stop", facades.AtController | facades.AtModel, facades.LoggedIn, facades.Free, facades.AnyLogin, nil, on(watcherStop)},
 	}
 }
 

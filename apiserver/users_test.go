@@ -183,8 +183,8 @@ func TestLostRightsEndWatches(t *testing.T) {
 	}
 	ch := make(chan []string)
 	w.server.table = facades.NewTable(append(routes(),
-		facades.Route{"Test", 1, "WatchAsReader", facades.AtModel, facades.Reader, facades.Reads, nil, begin(ch)},
-		facades.Route{"Test", 1, "WatchAsWriter", facades.AtModel, facades.Writer, facades.Changes, nil, begin(make(chan []string))}))
+		facades.Route{"Test", 1, "WatchAsReader", facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, begin(ch)},
+		facades.Route{"Test", 1, "WatchAsWriter", facades.AtModel, facades.Writer, facades.Changes, facades.AnyLogin, nil, begin(make(chan []string))}))
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
 	c := w.user("bob", w.modelPath())
 	var kept, lost params.WatcherID

@@ -31,7 +31,7 @@ type agentRoute struct {
 func agentRoutes() (routes []Route) {
 	for _, f := range agentFacades() {
 		for _, m := range f.methods {
-			routes = append(routes, Route{f.name, 1, m.name, AtModel, f.who, Free, m.own, m.method.handler()})
+			routes = append(routes, Route{f.name, 1, m.name, AtModel, f.who, Free, AnyLogin, m.own, m.method.handler()})
 		}
 	}
 	return routes

@@ -161,6 +161,7 @@ type Endpoint struct {
 	Path   string // below /model/UUID
 	Who    Roles
 	Effect Effect
+	Login  Login
 	Serve  func(v *Visitor, w http.ResponseWriter, r *http.Request) error
 }
 

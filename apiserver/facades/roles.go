@@ -52,14 +52,6 @@ func IdentityOf(user entity.Tag, model string, rights controller.Rights) Identit
 	return id
 }
 
-// ownPassword returns an error if the caller has logged in with a session: it ends, and what it makes must not outlive it.
-func (c *Caller) ownPassword() error {
-	if !c.InSession {
-		return nil
-	}
-	return entity.WithHint(entity.Errorf(entity.Unauthorized, "a session of a browser may not do this"), "Use juju where you have logged in with your password.")
-}
-
 // at looks up the caller's current rights in a model. The caller is a user.
 func (c *Caller) at(ctx context.Context, model string) (Identity, error) {
 	rights, err := c.Controller.Rights(ctx, c.Tag.ID, model)

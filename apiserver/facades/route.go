@@ -26,9 +26,27 @@ type Route struct {
 	Method  string
 	At      Path
 	Who     Roles
-	Effect  Effect   // which blocks reject it
+	Effect  Effect // which blocks reject it
+	Login   Login
 	Own     OwnCheck // keeps agents to their own entities; nil if only users may call
 	Handler Handler
+}
+
+// A Login says with what a user must have logged in. A session of a browser ends, and what begins in it must end with it: so
+// what makes or shows a credential, gives rights, copies the store or replaces programs needs a password.
+type Login uint8
+
+const (
+	Password Login = iota // also where none is given
+	AnyLogin              // also in a session
+)
+
+// Suits returns Unauthorized if it needs another login than the one that a caller has.
+func (l Login) Suits(who Identity) error {
+	if l == AnyLogin || !who.InSession {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "a session of a browser may not do this"), "Use juju where you have logged in with your password.")
 }
 
 // ForUsers reports whether the method is for users, and not for every connection.
@@ -77,6 +95,9 @@ func (*None) UnmarshalJSON([]byte) error { return nil }
 
 // Call runs the route for a caller that has one of its roles.
 func (r *Route) Call(ctx context.Context, c *Caller, raw json.RawMessage) (any, error) {
+	if err := r.Login.Suits(c.Identity); err != nil {
+		return nil, err
+	}
 	p, err := r.Handler.Decode(raw)
 	if err != nil {
 		return nil, err
