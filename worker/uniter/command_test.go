@@ -85,7 +85,7 @@ func TestJujuRun(t *testing.T) {
 	r.expectRun(1, "", "ERROR unit \"web/1\" not found on this machine\n", "web/1", "true")
 	r.expectRun(2, "", "ERROR missing unit-name\n")
 	r.expectRun(2, "", "ERROR missing commands\n", "web/0")
-	r.expectRun(2, "", "ERROR unrecognized args: [\"b\"]\n", "web/0", "a", "b")
+	r.expectRun(0, "two words;true\n", "", "web/0", "echo", "two words;true")
 	r.expectRun(1, "", "ERROR juju-run cannot be called from within a hook\n"+
 		"hint: it would wait for the end of the hook; what a hook has left running must unset JUJU_CONTEXT_ID\n",
 		"web/0", "juju-run web/0 true || exit 1; juju-fail it can")
