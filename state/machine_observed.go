@@ -233,11 +233,13 @@ func (st *State) republish(ctx context.Context, service string) error {
 func (u *Unit) publishOps(ctx context.Context,
 	o *ops, addresses []string, at func(endpoint string, addresses []string) string, old func(endpoint string) []string,
 ) error {
+	if err := o.KeepCounts(ctx, u.st.db, modeldb.UnitKey(u.doc.Name)); err != nil { // it enters no other scope meanwhile
+		return err
+	}
 	var scopes []modeldb.Scope
 	if err := u.st.db.All(ctx, modeldb.ScopesC, bson.D{{"unit", u.doc.Name}}, &scopes); err != nil {
 		return err
 	}
-	o.Expect(modeldb.UnitKey(u.doc.Name), "scopes", len(scopes)) // it enters no other one meanwhile
 	for _, s := range scopes {
 		key := modeldb.RelationSettingsKey(s.Relation, s.Unit)
 		settings, err := u.st.db.Settings(ctx, key)

@@ -134,3 +134,25 @@ func TestUnitsEnterWithWhatHasChangedMeanwhile(t *testing.T) {
 		w.ok(my.LeaveScope(w.ctx, db.ID()))
 	}
 }
+
+// A unit that enters a relation and leaves another one while its machine gets another address tells that in the new one.
+func TestAUnitEntersWhileItsAddressChanges(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	w.deploy("blog", statetest.Wordpress, 0)
+	old, now := w.relate("mysql", "wordpress"), w.relate("mysql", "blog")
+	u, m := w.started("mysql/0"), w.provisioned("0")
+	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.1"}))
+	w.ok(u.EnterScope(w.ctx, old.ID()))
+	w.st.Before(func() {
+		w.ok(u.LeaveScope(w.ctx, old.ID()))
+		w.ok(u.EnterScope(w.ctx, now.ID()))
+	})
+	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.2"}))
+	settings, err := w.unit("mysql/0").RelationSettings(w.ctx, now.ID(), "mysql/0")
+	w.ok(err)
+	if got := settings["private-address"]; got != "10.0.0.2" {
+		t.Errorf("it tells %q", got)
+	}
+}

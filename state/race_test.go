@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo/mongotest"
@@ -47,6 +49,26 @@ func TestNewSubordinateDuringDestroyUnit(t *testing.T) {
 	w.ok(err)
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("the subordinate is %s, want dying", life)
+	}
+}
+
+// A principal enters two relations with a subordinate service at once, while another subordinate of it goes.
+func TestOneSubordinateOfTwoRelations(t *testing.T) {
+	w := newWorld(t)
+	principal, logs := w.addSubordinate()
+	w.deploy("log", "{name: log, summary: s, description: d, subordinate: true, requires: "+
+		"{a: {interface: juju-info, scope: container}, b: {interface: juju-info, scope: container}}}", 0)
+	a, b := w.relate("mysql", "log:a"), w.relate("mysql", "log:b")
+	w.st.Before(func() {
+		w.ok(logs.Destroy(w.ctx, entity.Destruction{}))
+		w.ok(principal.LeaveScope(w.ctx, logs.ID()))
+		w.clean()
+		w.end("logging/0")
+		w.ok(principal.EnterScope(w.ctx, b.ID()))
+	})
+	w.ok(principal.EnterScope(w.ctx, a.ID()))
+	if n, err := w.st.DB().Count(w.ctx, "units", bson.D{{"principal", "mysql/0"}}); n != 1 || err != nil {
+		t.Errorf("it has %d subordinates, %v", n, err)
 	}
 }
 

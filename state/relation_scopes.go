@@ -165,6 +165,9 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 	if !svc.doc.Subordinate {
 		return nil // neither end is a subordinate's
 	}
+	if err := o.KeepCounts(ctx, ru.st.db, modeldb.UnitKey(ru.unit.doc.Name)); err != nil { // no other subordinate is added
+		return err
+	}
 	there, err := ru.st.units(ctx, bson.D{{"principal", ru.unit.doc.Name}, {"service", service}})
 	if err != nil {
 		return err
@@ -192,12 +195,6 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subo
 			return err
 		}
 	}
-	// The count asserts that no subordinate is added meanwhile.
-	holders, err := ru.st.db.CountsOf(ctx, modeldb.UnitKey(ru.unit.doc.Name))
-	if err != nil {
-		return err
-	}
-	o.Expect(modeldb.UnitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
 	o.AssertModelAlive()
 	o.AssertLife(modeldb.ServicesC, service, entity.Alive)
 	doc := modeldb.Unit{Living: born, Name: service + "/" + strconv.Itoa(number.unit), Service: service,

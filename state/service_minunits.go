@@ -142,14 +142,8 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		} else if err != nil {
 			return err
 		}
-		// Read the counts, which change with every unit that is added or removed, before the units. If the counts are
-		// unchanged, so are the units, except for those that are no longer Alive, each of which changes the watched
-		// document.
-		var counts struct {
-			Revno int64 `bson:"txn-revno"`
-		}
-		key := modeldb.ServiceKey(service)
-		if err := st.db.Get(ctx, modeldb.CountsC, key, &counts, "counts of "+key); err != nil {
+		// Units that are no longer Alive change no counts, but each of them changes the watched document.
+		if err := o.KeepCounts(ctx, st.db, modeldb.ServiceKey(service)); err != nil {
 			return err
 		}
 		alive, err := st.db.Count(ctx, modeldb.UnitsC, bson.D{{"service", service}, {"life", entity.Alive}})
@@ -160,7 +154,6 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		if missing <= 0 {
 			return mongo.ErrNothing
 		}
-		o.Expect(key, "txn-revno", counts.Revno)
 		o.Assert(modeldb.ServicesC, service, bson.D{s.doc.KeepsMinUnits()})
 		err = b.addOps(ctx, o, missing, nil)
 		full = len(b.names) == missing

@@ -18,6 +18,9 @@ import (
 // peer relations that the charm does not have, and adds those that only it has, unless the service is Dying. An upgrade in
 // batches may find peers that end: unless the old or the new charm has a relation of that name, no unit needs it.
 func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) error {
+	if err := o.KeepCounts(ctx, c.st.db, modeldb.ServiceKey(c.doc.Name)); err != nil {
+		return err
+	}
 	relations, err := c.st.relationsOf(ctx, c.doc.Name)
 	if err != nil {
 		return err
@@ -47,15 +50,15 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) 
 			}
 		}
 	}
-	o.Expect(modeldb.ServiceKey(c.doc.Name), "relations", len(relations))
 	if c.doc.Life != entity.Alive {
 		return nil
 	}
 	return c.peers.add(ctx, o, c.Service, c.charm.Meta, relations)
 }
 
-// newPeers are the peer relations that a transaction creates, by endpoint, so that one that is built again creates the same.
-type newPeers map[string]modeldb.Relation
+// newPeers are the peer relations that a transaction creates, so that one that is built again creates the same. It may
+// have another charm by then, whose endpoint of the same name has another interface.
+type newPeers map[modeldb.Endpoint]modeldb.Relation
 
 // add adds the peer relations of a charm that are not among a service's relations. One that is being removed keeps the
 // name of its endpoint until then: see addPeersLater.
@@ -67,14 +70,14 @@ func (n newPeers) add(ctx context.Context, o *ops, s *Service, meta *charm.Meta,
 		}) {
 			continue
 		}
-		if _, made := n[end.Name]; !made {
+		if _, made := n[end]; !made {
 			id, err := s.st.db.Next(ctx, modeldb.RelationSequence, 1)
 			if err != nil {
 				return err
 			}
-			n[end.Name] = s.st.newRelation(id, end)
+			n[end] = s.st.newRelation(id, end)
 		}
-		s.st.addRelationOps(o, n[end.Name])
+		s.st.addRelationOps(o, n[end])
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/statetest"
 )
 
 // ringed returns the metadata of a charm with these peers.
@@ -127,19 +128,73 @@ func TestPeerRelationsThatChangeInQuickSuccession(t *testing.T) {
 	}
 }
 
-// The charm changes between the decision of the cleaner and its transaction.
+// The charm changes between the decision of the cleaner and its transaction, and again.
 func TestPeerRelationsMeetAnUpgrade(t *testing.T) {
-	w := newWorld(t)
-	w.deploy("ring", ringed("ring: {interface: a}"), 0)
-	w.refreshes("ring: {interface: b}")
-	w.st.Before(func() { w.refreshes("ring: {interface: c}") })
-	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
-	w.ok(err)
-	w.clean()
-	if got, _ := w.rings(); got != "ring c alive; " {
-		t.Errorf("the relations are %q", got)
+	for _, interfaces := range []string{"c", "cd"} {
+		w := newWorld(t)
+		w.deploy("ring", ringed("ring: {interface: a}"), 0)
+		w.refreshes("ring: {interface: b}")
+		w.st.Before(func() {
+			for _, as := range interfaces {
+				w.refreshes(fmt.Sprintf("ring: {interface: %c}", as))
+			}
+		})
+		_, _, err := w.st.Cleaner().Cleanup(w.ctx)
+		w.ok(err)
+		w.clean()
+		if got, _ := w.rings(); got != fmt.Sprintf("ring %s alive; ", interfaces[len(interfaces)-1:]) {
+			t.Errorf("%s: the relations are %q", interfaces, got)
+		}
+		w.checkClean()
 	}
-	w.checkClean()
+}
+
+// Between the decision of an upgrade and its transaction, other relations take the place of those that it has seen, and
+// there are as many as before: the service has the relations of its charm nevertheless.
+func TestAnUpgradeMeetsOtherRelations(t *testing.T) {
+	const sites = ", provides: {site: {interface: http}, admin: {interface: http}}}"
+	with := func(peers, more string) string { return strings.TrimSuffix(ringed(peers), "}") + more }
+	for name, c := range map[string]struct {
+		first, second string // the charm before, of whose peer relation a unit is still in the scope, and the one there is
+		third         string // the one that it gets
+		meanwhile     func(w *world)
+		want, err     string
+	}{
+		"the peer relation of the charm comes": {with("ring: {interface: a}", sites), with("ring: {interface: b}", sites), with("", sites),
+			func(*world) {}, "", ""},
+		"the old one is gone": {with("ring: {interface: a}", sites), with("", sites), with("ring: {interface: c}", sites),
+			func(w *world) { w.relate("user:site", "ring:site") }, "ring c alive; ", ""},
+		"another endpoint is used": {with("ring: {interface: a}", sites), with("", sites), with("", ", provides: {site: {interface: http}}}"),
+			func(w *world) { w.relate("user:site", "ring:admin") }, "", `would break relation "user:site ring:admin"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy("user", "{name: user, summary: s, description: d, requires: {site: {interface: http}}}", 0)
+			w.deploy("ring", c.first, 1)
+			u := w.started("ring/0")
+			_, ids := w.rings()
+			w.ok(u.EnterScope(w.ctx, ids[0]))
+			_, err := w.upgrade("ring", c.second, "{}", state.SetCharmParams{})
+			w.ok(err)
+			url := statetest.Charm(t, w.st, c.third, "config.yaml", "{}")
+			w.st.Before(func() {
+				w.ok(u.LeaveScope(w.ctx, ids[0]))
+				w.clean()
+				c.meanwhile(w)
+			})
+			if _, err = mustService(w, "ring").SetCharm(w.ctx, state.SetCharmParams{URL: url}); c.err != "" {
+				w.refused(err, entity.Invalid, c.err)
+			} else if w.ok(err); c.want == "" {
+				w.clean()
+			}
+			got, _ := w.rings()
+			if got = strings.ReplaceAll(got, "site http alive; ", ""); got != c.want {
+				t.Errorf("the relations are %q, want %q", got, c.want)
+			}
+			w.checkCounts()
+			w.checkClean()
+		})
+	}
 }
 
 // A service that is destroyed with its peer relation leaves the cleaner nothing to add.

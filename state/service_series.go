@@ -66,12 +66,9 @@ func (s *Service) SetSeries(ctx context.Context, series string, force bool) erro
 // withSubordinates returns a principal service, which was just read, and the subordinate services that are related to it. It
 // asserts that there are no others.
 func (s *Service) withSubordinates(ctx context.Context, o *ops) ([]*Service, error) {
-	key := modeldb.ServiceKey(s.doc.Name)
-	counts, err := s.st.db.CountsOf(ctx, key)
-	if err != nil {
+	if err := o.KeepCounts(ctx, s.st.db, modeldb.ServiceKey(s.doc.Name)); err != nil {
 		return nil, err
 	}
-	o.Expect(key, "relations", counts["relations"])
 	relations, err := s.st.relationsOf(ctx, s.doc.Name)
 	if err != nil {
 		return nil, err

@@ -65,6 +65,23 @@ func TestSeriesOfNewUnits(t *testing.T) {
 	w.refused(err, entity.Invalid, "series does not match")
 }
 
+// A subordinate that takes the place of another one while the series is set gets it too.
+func TestSeriesOfANewSubordinate(t *testing.T) {
+	w := newWorld(t)
+	web := w.deploy("web", onTwoSeries, 0)
+	w.deploy("log", onJammyOnly, 0)
+	w.deploy("other", onJammyOnly, 0)
+	rel := w.relate("web", "log")
+	w.st.Before(func() {
+		w.ok(rel.Destroy(w.ctx, entity.Destruction{}))
+		w.relate("web", "other")
+	})
+	w.ok(web.SetSeries(w.ctx, "noble", true))
+	w.checkSeries("web", "noble", nil)
+	w.checkSeries("other", "noble", nil)
+	w.checkSeries("log", "jammy", nil)
+}
+
 func TestSeriesThatAServiceCannotHave(t *testing.T) {
 	w := newWorld(t)
 	web, log := w.deploy("web", onTwoSeries, 1), w.deploy("log", onJammyOnly, 0)

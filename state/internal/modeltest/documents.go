@@ -54,8 +54,11 @@ var collections = map[reflect.Type]string{
 func (m *Model) Put(docs ...any) {
 	m.t.Helper()
 	for _, doc := range docs {
-		if c, ok := doc.(Counts); ok {
-			m.PutIn(modeldb.CountsC, c.Key, c.Of)
+		if c, ok := doc.(Counts); ok { // changed, as by a transaction, even if they are the same
+			m.revno++
+			of := map[string]int{"txn-revno": m.revno}
+			maps.Copy(of, c.Of)
+			m.PutIn(modeldb.CountsC, c.Key, of)
 			continue
 		}
 		collection := collections[reflect.TypeOf(doc)]

@@ -39,6 +39,7 @@ type Model struct {
 
 	t     testing.TB
 	hooks *hooks
+	revno int // of the last counts
 }
 
 // New returns a model that is called "default" and is Alive, with more documents.

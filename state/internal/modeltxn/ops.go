@@ -96,6 +96,28 @@ func (o *Ops) Expect(key, name string, condition any) {
 	o.count(key).assert[name] = condition
 }
 
+// KeepCounts asserts that the counts of entities do not change from now on: nothing that refers to one of them is added or
+// removed. Call it before reading what refers to them. Expect does not see that one source takes the place of another.
+func (o *Ops) KeepCounts(ctx context.Context, db *DB, keys ...string) error {
+	var docs []struct {
+		Key   string `bson:"_id"`
+		Revno any    `bson:"txn-revno"`
+	}
+	if err := db.All(ctx, modeldb.CountsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		o.count(key)
+	}
+	for _, d := range docs {
+		if d.Revno == nil {
+			d.Revno = bson.D{{"$exists", false}}
+		}
+		o.Expect(d.Key, "txn-revno", d.Revno)
+	}
+	return nil
+}
+
 // Taken returns how many sources of a reference to an entity the transaction removes.
 func (o *Ops) Taken(key, name string) int {
 	if c := o.counts[key]; c != nil {

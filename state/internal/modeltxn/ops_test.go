@@ -56,6 +56,27 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// Counts that are kept are not those of others that took the place of the first, even if they are as many.
+func TestKeepCounts(t *testing.T) {
+	t.Parallel()
+	m := modeltest.New(t)
+	for name, before := range map[string]any{
+		"changed by a transaction": bson.M{"units": 2, "txn-revno": 7},
+		"put there by hand":        bson.M{"units": 2},
+	} {
+		m.PutIn(modeldb.CountsC, "s#mysql", before)
+		keep := func(o *modeltxn.Ops) error {
+			o.Inc("s#mysql", "units", 1)
+			return o.KeepCounts(m.Ctx, m.DB, "s#mysql")
+		}
+		m.Do(keep)
+		replaced := func() { m.Put(modeltest.Counts{Key: "s#mysql", Of: map[string]int{"units": 3}}) }
+		if err := m.RaceOps(replaced, keep); err != nil || m.CountOf("s#mysql", "units") != 4 {
+			t.Errorf("%s: %v, and there are %d", name, err, m.CountOf("s#mysql", "units"))
+		}
+	}
+}
+
 // What is expected of counts is what they are when the transaction is made.
 func TestExpect(t *testing.T) {
 	set := func(name string, n int) func(*modeltest.Model) {

@@ -180,20 +180,16 @@ func publish(o *modeltxn.Ops, token, service string) {
 // placesOf reads the machines of services' units, by service, in a fixed number of queries. It asserts that the services get no
 // other units: what is decided about these machines would not be about theirs.
 func placesOf(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (map[string][]modeldb.Machine, error) {
-	names := make([]string, len(services))
+	names, keys := make([]string, len(services)), make([]string, len(services))
 	for i, s := range services {
-		names[i] = s.Name
+		names[i], keys[i] = s.Name, modeldb.ServiceKey(s.Name)
+	}
+	if err := o.KeepCounts(ctx, db, keys...); err != nil {
+		return nil, err
 	}
 	units, err := db.Units(ctx, bson.D{{"service", bson.D{{"$in", names}}}})
 	if err != nil {
 		return nil, err
-	}
-	count := map[string]int{}
-	for _, u := range units {
-		count[u.Service]++
-	}
-	for _, s := range services {
-		o.Expect(modeldb.ServiceKey(s.Name), "units", count[s.Name])
 	}
 	principals := []string{}
 	for _, u := range units {

@@ -184,6 +184,10 @@ func TestBindIsOfWhatWasRead(t *testing.T) {
 		"it gets another unit": {func(m *modeltest.Model) {
 			m.Put(append(on("web/1", "1", "10.0.0.8"), modeltest.Counts{Key: "s#web", Of: map[string]int{"units": 2}})...)
 		}, "site=2", `machines without an address in space "db": 1`},
+		"another unit takes the place of its one": {func(m *modeltest.Model) {
+			m.Remove(modeldb.UnitsC, "web/0")
+			m.Put(append(on("web/1", "1", "10.0.0.8"), modeltest.Counts{Key: "s#web", Of: map[string]int{"units": 1}})...)
+		}, "site=2", `machines without an address in space "db": 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -307,6 +307,9 @@ func (g Grant) CheckChange(ctx context.Context, o *modeltxn.Ops, name string, n 
 	if !ok {
 		return entity.Errorf(entity.Invalid, "charm %q has no store called %q", g.Meta.Name, name)
 	}
+	if err := o.KeepCounts(ctx, g.DB, modeldb.UnitKey(g.Unit.Name)); err != nil {
+		return err
+	}
 	has, err := g.DB.Attachments(ctx, bson.D{{"unit", g.Unit.Name}})
 	if err != nil {
 		return err
@@ -332,7 +335,6 @@ func (g Grant) CheckChange(ctx context.Context, o *modeltxn.Ops, name string, n 
 	fail := func(format string, args ...any) error {
 		return entity.Errorf(entity.Invalid, "charm %q store %q: %s", g.Meta.Name, name, fmt.Sprintf(format, args...))
 	}
-	o.Expect(modeldb.UnitKey(g.Unit.Name), "attachments", len(has))
 	switch {
 	case store.CountMin == 1 && store.CountMax == 1 && total != 1:
 		return fail("cannot %s, storage is singular", doing)

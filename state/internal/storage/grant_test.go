@@ -316,10 +316,16 @@ func TestGrantsThatChangeMeanwhile(t *testing.T) {
 		"attached: the model ends":     {attach, dies(modeldb.ModelC, modeldb.ModelC), entity.NotAlive, "no longer alive"},
 		"attached: the charm is slim":  {attach, charm, entity.Invalid, `no store called "cache"`},
 		"attached: the unit has three": {attach, func(m *modeltest.Model) { gives(m, "disk/0", "cache/13") }, entity.Invalid, "exceeding the maximum of 3"},
-		"added: the unit has three":    {add, func(m *modeltest.Model) { gives(m, "disk/0", "cache/13") }, entity.Invalid, "exceeding the maximum of 3"},
-		"added: the unit ends":         {add, dies(modeldb.UnitsC, "disk/0"), entity.NotAlive, `unit "disk/0" is not alive`},
-		"added: the model ends":        {add, dies(modeldb.ModelC, modeldb.ModelC), entity.NotAlive, "no longer alive"},
-		"added: the charm is slim":     {add, charm, entity.Invalid, `no store called "cache"`},
+		"attached: the unit has three, and has given up another": {attach, func(m *modeltest.Model) {
+			m.Remove(modeldb.AttachmentsC, modeldb.AttachmentID("disk/0", "one/30"))
+			has := m.CountOf(modeldb.UnitKey("disk/0"), "attachments")
+			gives(m, "disk/0", "cache/13")
+			m.Put(modeltest.Counts{Key: modeldb.UnitKey("disk/0"), Of: map[string]int{"attachments": has}})
+		}, entity.Invalid, "exceeding the maximum of 3"},
+		"added: the unit has three": {add, func(m *modeltest.Model) { gives(m, "disk/0", "cache/13") }, entity.Invalid, "exceeding the maximum of 3"},
+		"added: the unit ends":      {add, dies(modeldb.UnitsC, "disk/0"), entity.NotAlive, `unit "disk/0" is not alive`},
+		"added: the model ends":     {add, dies(modeldb.ModelC, modeldb.ModelC), entity.NotAlive, "no longer alive"},
+		"added: the charm is slim":  {add, charm, entity.Invalid, `no store called "cache"`},
 		"added: a slim charm is rolled out": {add, func(m *modeltest.Model) {
 			m.Set(modeldb.ServicesC, "disk", bson.DocElem{Name: "rollout", Value: modeldb.Rollout{ID: "1", Former: "local:jammy/disk-0"}})
 		}, entity.Invalid, `no store called "cache"`},
