@@ -84,8 +84,8 @@ func (s *Service) RevertRollout(ctx context.Context, batch int, timeout time.Dur
 		case now == nil:
 			return rollout.None(s.doc.Name)
 		case now.Reverts:
-			return entity.WithHint(entity.Errorf(entity.Invalid, "it is being reverted"), "If that has stopped, continue it: "+
-				"juju upgrade-charm %s --resume", s.doc.Name)
+			return entity.WithHint(entity.Errorf(entity.Invalid, "it is being reverted"), "To change its pace, or to continue it if it "+
+				"has stopped: juju upgrade-charm %s --resume", s.doc.Name)
 		}
 		c.URL, c.Batch, c.HealthTimeout = now.Former, cmp.Or(batch, now.Batch), cmp.Or(timeout, now.Timeout)
 		err := s.st.db.UseCharm(ctx, o.Ops, c.URL)
@@ -160,6 +160,9 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		return err
 	}
 	same := append(bson.D{{"life", c.doc.Life}, {"series", c.doc.Series}}, c.doc.KeepsCharm()...)
+	if c.reverts { // at the pace of what it reverts
+		same = append(same, c.doc.KeepsPace()...)
+	}
 	version, err := resources.Give(ctx, c.st.db, o.Ops, c.doc, c.charm.Meta, c.SetCharmParams.Resources)
 	if err != nil {
 		return err

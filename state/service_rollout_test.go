@@ -368,6 +368,33 @@ func TestThePeersOfARevertedUpgradeAreForced(t *testing.T) {
 	r.checkClean()
 }
 
+// A revert goes on at the pace that the upgrade has by then, unless the user says another. Once it goes on, --resume changes
+// that.
+func TestARevertMeetsAChangeOfPace(t *testing.T) {
+	for _, c := range []struct {
+		batch, wantBatch     int
+		timeout, wantTimeout time.Duration
+	}{
+		{0, 3, 0, time.Hour},
+		{2, 2, 0, time.Hour},
+		{0, 3, time.Second, time.Second},
+	} {
+		r := rollWorld(t, 2)
+		r.rolls(1, "")
+		r.st.Before(func() { r.ok(mustService(r.world, "web").ResumeRollout(r.ctx, 3, time.Hour)) })
+		_, err := r.web.RevertRollout(r.ctx, c.batch, c.timeout)
+		r.ok(err)
+		if now := r.service().Rollout; !now.Reverts || now.Batch != c.wantBatch || now.Timeout != c.wantTimeout {
+			t.Errorf("the rollout is %+v, want it to revert %d at a time in %v", now, c.wantBatch, c.wantTimeout)
+		}
+		_, err = r.web.RevertRollout(r.ctx, 0, time.Minute)
+		r.refused(err, entity.Invalid, "it is being reverted")
+		if hint := entity.Hint(err); !strings.Contains(hint, "juju upgrade-charm web --resume") {
+			t.Errorf("the hint is %q", hint)
+		}
+	}
+}
+
 // The settings that came with an upgrade go with it, also those of one that it replaced; what users have changed since
 // stays.
 func TestARevertRestoresSettings(t *testing.T) {

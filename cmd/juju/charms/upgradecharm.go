@@ -56,10 +56,11 @@ returns at once. New units and the service's options, also those set with --conf
 the new charm's at once; storage that only one of the two charms has can't be added.
 
 --resume continues an upgrade that has stopped, once you have dealt with the cause; with
---batch and --health-timeout it changes the pace. --revert goes back to the old charm, in
-batches too: units in error get it at once, and run the failed hook again; peer relations
-that only the new charm has are removed. Settings changed with --config get their old
-values, except those changed since. Another upgrade is refused until the upgrade has ended
+--batch and --health-timeout it changes the pace, also of a revert. --revert goes back to
+the old charm, in batches too, at the pace of the upgrade unless these flags are given:
+units in error get it at once, and run the failed hook again; peer relations that only the
+new charm has are removed. Settings changed with --config get their old values, except
+those changed since. Another upgrade is refused until the upgrade has ended
 or stopped; one without --batch then upgrades all units at once, one with --batch can
 still be reverted to the charm before both.`,
 		Example: `  juju upgrade-charm web --path ./charms/web

@@ -152,6 +152,11 @@ func (d Service) KeepsCharm() bson.D {
 		bson.DocElem{Name: "rollout.stopped", Value: d.Rollout.Stopped})
 }
 
+// KeepsPace asserts that the service's rollout has the same pace, and since the same time, as when it was read.
+func (d Service) KeepsPace() bson.D {
+	return bson.D{{"rollout.batch", d.Rollout.Batch}, {"rollout.timeout", d.Rollout.Timeout}, {"rollout.since", d.Rollout.Since}}
+}
+
 // KeepsMinUnits asserts that the service's minimum is unchanged since it was read.
 func (d Service) KeepsMinUnits() bson.DocElem {
 	if d.MinUnits == 0 {

@@ -157,7 +157,7 @@ func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(uni
 		}
 		does := next(s, units, now)
 		again = does.wait
-		same := append(slices.Clone(modeltxn.IsAlive), s.KeepsCharm()...)
+		same := slices.Concat(modeltxn.IsAlive, s.KeepsCharm(), s.KeepsPace())
 		switch {
 		case does.stop != "":
 			for _, u := range does.ailing { // one that is destroyed stops nothing

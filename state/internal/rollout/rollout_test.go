@@ -271,6 +271,9 @@ func TestStepsAreOfWhatWasRead(t *testing.T) {
 	set := func(collection, id, field string, value any) func(*rolled) {
 		return func(r *rolled) { r.Set(collection, id, bson.DocElem{Name: field, Value: value}) }
 	}
+	resumes := func(batch int, timeout time.Duration) func(*rolled) {
+		return func(r *rolled) { r.OK(rollout.Resume(r.Ctx, r.DB, "web", batch, timeout)) }
+	}
 	inError := func(r *rolled) { r.says("web/0", entity.StatusError, "x", entity.StatusIdle) }
 	late := func(r *rolled) { r.advance(); r.later(time.Minute) }
 	done := func(r *rolled) { r.upgraded("web/0"); r.upgraded("web/1") }
@@ -292,9 +295,12 @@ func TestStepsAreOfWhatWasRead(t *testing.T) {
 		{"a unit is upgraded", batch(1), nil, set(modeldb.UnitsC, "web/0", "charm", new), "web/1, 1m0s"},
 		{"an error is gone", reverts, inError, func(r *rolled) { r.says("web/0", entity.StatusActive, "", entity.StatusIdle) }, "web/0, 1m0s"},
 		{"a user resolves", reverts, inError, set(modeldb.UnitsC, "web/0", "resolved", entity.ResolvedNoHooks), "web/0, 1m0s"},
-		{"stops when it is resumed", batch(1), late, func(r *rolled) {
+		{"stops when another begins", batch(1), late, func(r *rolled) {
 			r.Set(modeldb.ServicesC, "web", bson.DocElem{Name: "rollout.id", Value: "r2"}, bson.DocElem{Name: "rollout.since", Value: r.Time})
 		}, "web/0, 1m0s"},
+		{"stops when its units get the time again", batch(1), late, resumes(0, time.Minute), "web/0, 1m0s"},
+		{"stops when its units get more time", batch(1), late, set(modeldb.ServicesC, "web", "rollout.timeout", time.Hour), "web/0, 59m0s"},
+		{"its pace is doubled", batch(1), nil, resumes(2, 0), "web/0 web/1, 1m0s"},
 		{"stops when it is destroyed", batch(1), late, set(modeldb.ServicesC, "web", "life", entity.Dying), "web/0, 0s"},
 		{"ends when it is bound", batch(1), done, set(modeldb.ServicesC, "web", "bindings", []modeldb.Binding{{Endpoint: "site", Space: "1"}}), "ended"},
 		{"ends when another begins", batch(1), done, set(modeldb.ServicesC, "web", "rollout.id", "r2"), "ended"},
