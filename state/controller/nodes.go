@@ -103,11 +103,8 @@ type NodeFailure struct {
 // Beat records that a node is up, and how; the Count and the time of the beat are set here. It returns the last beats of
 // all nodes.
 func (c *Controller) Beat(ctx context.Context, b Beat) (all []Beat, err error) {
-	err = c.db.Reading(ctx, beatsC, func(col *mgo.Collection) error {
-		_, err := col.UpsertId(b.ID, bson.D{{"$inc", bson.D{{"count", int64(1)}}},
-			{"$set", bson.D{{"at", c.now()}, {"failures", b.Failures}, {"waits", b.Waits}}}})
-		return err
-	})
+	err = c.db.Upsert(ctx, beatsC, b.ID, bson.D{{"$inc", bson.D{{"count", int64(1)}}},
+		{"$set", bson.D{{"at", c.now()}, {"failures", b.Failures}, {"waits", b.Waits}}}})
 	if err == nil {
 		err = c.store.Barrier(ctx)
 	}

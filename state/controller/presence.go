@@ -25,10 +25,7 @@ func presenceID(node, model string) string { return node + "#" + model }
 // SetPresence records what a node knows about a model's agents.
 func (c *Controller) SetPresence(ctx context.Context, node, model string, agents []entity.AgentPresence) error {
 	doc := Presence{presenceID(node, model), node, model, c.now().UnixNano(), agents}
-	return c.db.Reading(ctx, presenceC, func(col *mgo.Collection) error {
-		_, err := col.UpsertId(doc.ID, doc)
-		return err
-	})
+	return c.db.Upsert(ctx, presenceC, doc.ID, doc)
 }
 
 // DropPresence removes what a node knows, as its process has ended.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -123,14 +122,12 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 		ids = append(ids, modelUserID(model, name))
 	}
 	at := c.now()
-	return c.db.Reading(ctx, loginsC, func(logins *mgo.Collection) error {
-		for _, id := range ids {
-			if _, err := logins.UpsertId(id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
-				return fmt.Errorf("cannot record a login: %w", err)
-			}
+	for _, id := range ids {
+		if err := c.db.Upsert(ctx, loginsC, id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
+			return fmt.Errorf("cannot record a login: %w", err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // LastLogins returns when a user last logged in to each of some models, without those that the user never did.

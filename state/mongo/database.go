@@ -206,13 +206,37 @@ func (d *Database) each(ctx context.Context, f func(*mgo.Collection) error) erro
 	return nil
 }
 
+// Upsert updates or inserts the document with an id, outside transactions. The update must be idempotent: see Reading.
+func (d *Database) Upsert(ctx context.Context, collection string, id, update any) error {
+	return d.upserting(ctx, collection, func(c *mgo.Collection) error {
+		_, err := c.UpsertId(id, update)
+		return err
+	})
+}
+
+// upserts is how often an upsert is tried.
+const upserts = 10
+
+// upserting is Reading for an upsert. If two clients insert the same document at once, MongoDB tells one of them that the
+// key is a duplicate: before 4.2 always, and later ones at times. The next attempt updates the document.
+func (d *Database) upserting(ctx context.Context, collection string, f func(*mgo.Collection) error) error {
+	return d.Reading(ctx, collection, func(c *mgo.Collection) (err error) {
+		for range upserts {
+			if err = f(c); !mgo.IsDup(err) {
+				break
+			}
+		}
+		return err
+	})
+}
+
 // Next reserves n numbers of a sequence, which starts at 0, and returns the first. It writes outside transactions, so
 // the number of a failed transaction is never reused.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {
 	command := bson.D{{"findAndModify", "sequence"}, {"query", bson.D{{"_id", sequence}}},
 		{"update", bson.D{{"$inc", bson.D{{"counter", n}}}}}, {"upsert", true}, {"new", true}}
 	command = append(command, d.store.backend.concern()...) // mgo would not wait for it: a number could be given twice
-	err = d.Reading(ctx, "sequence", func(c *mgo.Collection) error {
+	err = d.upserting(ctx, "sequence", func(c *mgo.Collection) error {
 		var result struct {
 			Value struct {
 				Counter int `bson:"counter"`

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -57,6 +59,25 @@ func TestTheStoreOnAMongoDB(t *testing.T) {
 	}
 	if n, err := db.Count(t.Context(), "c", nil); n != 0 || err != nil {
 		t.Errorf("%d are left, %v", n, err)
+	}
+}
+
+// An upsert that another client beats to the insert is tried again, and takes effect once.
+func TestUpsertsThatRace(t *testing.T) {
+	set := mongotest.NewSet(t, 1)
+	set.RaceUpserts = true
+	_, db := openSet(t, set)
+	for want := range 2 {
+		if n, err := db.Next(t.Context(), "numbers", 1); n != want || err != nil {
+			t.Errorf("the next number is %d, %v, want %d", n, err, want)
+		}
+		if err := db.Upsert(t.Context(), "notes", "a", bson.D{{"$inc", bson.D{{"n", 1}}}}); err != nil {
+			t.Error(err)
+		}
+		var doc struct{ N int }
+		if err := db.Get(t.Context(), "notes", "a", &doc, "note"); doc.N != want+1 || err != nil {
+			t.Errorf("the note has %d, %v, want %d", doc.N, err, want+1)
+		}
 	}
 }
 

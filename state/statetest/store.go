@@ -42,6 +42,7 @@ func Store(t testing.TB, o mongo.Options) *mongo.Store {
 		return store
 	case kind == "adapter":
 		set := mongotest.NewSet(t, 1)
+		set.RaceUpserts = true
 		o.Dial = set.Dial
 		return openURL(t, parseLocal(t, set.URL()), o)
 	case strings.HasPrefix(kind, "mongodb://"):

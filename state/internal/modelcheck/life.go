@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/check"
@@ -195,9 +194,6 @@ func judgeSequence(v *view, id string) *check.Wrong {
 	return &check.Wrong{Where: check.DocID{modeldb.SequenceC, id},
 		What:   fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
 		Repair: "continue after it", Act: func(ctx context.Context) error {
-			return v.DB.With(ctx, modeldb.SequenceC, func(c *mgo.Collection) error {
-				_, err := c.UpsertId(id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
-				return err
-			})
+			return v.DB.Upsert(ctx, modeldb.SequenceC, id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
 		}}
 }

@@ -109,6 +109,9 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if !slices.Contains(writes, name) {
 		return f.forward(body)
 	}
+	if answer := f.set.beaten(name, body); answer != nil {
+		return answer, true
+	}
 	fate, met := f.set.counts(strings.TrimSpace(name + " " + text(body, name)))
 	if met && !fate.Done {
 		return f.fail(fate, body)

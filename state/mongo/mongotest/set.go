@@ -29,6 +29,9 @@ type Set struct {
 	// RoundTrip is the members' response time, and Majority how long a write takes to reach the majority; they are set
 	// before clients connect.
 	RoundTrip, Majority time.Duration
+	// RaceUpserts refuses the first upsert of each document outside a transaction, as MongoDB does when another client has
+	// just inserted the document; it is set before clients connect.
+	RaceUpserts bool
 	// Heard, if not nil, is called with each command; it is set before clients connect.
 	Heard func(Command)
 
@@ -48,6 +51,7 @@ type Set struct {
 	met     chan struct{} // closed when the fate occurs
 	failed  int           // fates that occurred
 	late    *late
+	upserts map[string]bool              // those that have been refused
 	open    map[string]bsoncore.Document // transactions by their sessions, with the command that aborts each
 
 	pair    *replicas          // of a set whose members can lose writes, or nil
