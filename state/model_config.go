@@ -68,9 +68,11 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
-	for _, key := range reset {
-		if _, err := modelconfig.Find(key); err != nil {
-			return fmt.Errorf("cannot change model config: %w", err)
+	for i, key := range reset {
+		if key == modelconfig.DefaultBase {
+			key = modelconfig.DefaultSeries
+			reset = slices.Clone(reset)
+			reset[i] = key
 		}
 		if _, ok := values[key]; ok {
 			return entity.Errorf(entity.Invalid, "cannot set and reset key %q simultaneously", key)
@@ -92,7 +94,7 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		var change bson.D
 		var sets, unsets bson.D
 		egress := doc.Config[modelconfig.EgressSubnets]
-		for _, s := range modelconfig.Settings {
+		for _, s := range modelconfig.All {
 			was, isSet := doc.Config[s.Key]
 			if err := checkFixed(s, doc.Settings()[s.Key].Value, values, reset); err != nil {
 				return err

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"maps"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,8 +56,8 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 		reset []string
 		why   string
 	}{
-		{map[string]string{"provisioner-harvest-mode": "all", "automatically-retry-hook": "true"}, nil,
-			cannot + `unknown model config key "automatically-retry-hook"`},
+		{map[string]string{"provisioner-harvest-mode": "all", "test-mode": "perhaps"}, nil,
+			cannot + `test-mode: expected bool, got "perhaps"`},
 		{map[string]string{"automatically-retry-hooks": "false", "provisioner-harvest-mode": "some"}, nil,
 			cannot + `provisioner-harvest-mode: expected one of [none unknown destroyed all], got "some"`},
 		{map[string]string{"automatically-retry-hooks": "maybe"}, nil,
@@ -67,17 +66,10 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 		{map[string]string{"default-series": ""}, nil, cannot + `default-series: expected a value, got ""`},
 		{map[string]string{"provisioner-harvest-mode": "all"}, []string{"provisioner-harvest-mode"},
 			`cannot set and reset key "provisioner-harvest-mode" simultaneously`},
-		{map[string]string{"ssh-allow": "10.0.0.0/8"}, nil,
-			cannot + `model config key "ssh-allow" is not supported: SSH (22/tcp) of a model's machines can be reached from everywhere`},
-		{nil, []string{"provisioner-harvest-mode", "nothing"}, cannot + `unknown model config key "nothing"`},
+		{map[string]string{"num-provision-workers": "many"}, nil,
+			cannot + `num-provision-workers: expected a whole number, got "many"`},
 	} {
 		w.refused(w.st.Settings().SetConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
-	}
-	for key, instead := range map[string]string{"ssh-allow": "filter port 22", "saas-ingress-allow": "juju expose SERVICE --to-cidrs"} {
-		err := w.st.Settings().SetConfig(w.ctx, map[string]string{key: "10.0.0.0/8"}, nil)
-		if !strings.Contains(entity.Hint(err), instead) {
-			w.Errorf("%s: the hint is %q", key, entity.Hint(err))
-		}
 	}
 	w.checkConfig(w.st, set)
 
@@ -156,8 +148,8 @@ func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 func TestAddModelWithConfig(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy",
-		Config: map[string]string{"x": "y"}})
-	w.refused(err, entity.Invalid, `cannot add model "bad": unknown model config key "x"`)
+		Config: map[string]string{"test-mode": "y"}})
+	w.refused(err, entity.Invalid, `cannot add model "bad": test-mode: expected bool, got "y"`)
 	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "1", "default-series": "noble"}})
 	w.ok(err)

@@ -25,14 +25,20 @@ func controllerVersion(_ context.Context, c *Caller, _ None) (params.ControllerV
 	return params.ControllerVersionResults{Version: entity.JujuVersion, GitCommit: c.Commit}, nil
 }
 
-// controllerConfigSet rejects every change, by the name of the setting.
+// controllerConfigSet rejects every change to a setting that a controller has, by its name. Those that only Juju's have are
+// accepted, so that programs for these run.
 func controllerConfigSet(ctx context.Context, c *Caller, p params.ControllerConfigSet) error {
 	now, err := controllerConfig(ctx, c, None{})
 	if err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Config)) {
-		if _, ok := now.Config[key]; !ok {
+		_, has := now.Config[key]
+		if !has && modelconfig.IsOfController(key) {
+			logger.Warningf("%s: %s", c.Request, modelconfig.ControllerWord(key))
+			continue
+		}
+		if !has {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "cannot change controller config: unknown controller config setting %q", key),
 				"To list the settings: juju controller-config")
 		}
@@ -71,7 +77,7 @@ func auditLogList(ctx context.Context, c *Caller, p params.AuditQuery) (params.A
 // fullConfig returns a model's settings with what clients of Juju look for among them.
 func (c *Caller) fullConfig(row controller.ModelRow, config modelconfig.Config) map[string]any {
 	all := map[string]any{"name": row.Name, "uuid": row.UUID, "type": c.Controller.Cloud(), modelconfig.AgentVersion.Key: entity.JujuVersion}
-	for _, s := range modelconfig.Settings {
+	for _, s := range modelconfig.All {
 		if v, ok := config[s.Key]; ok {
 			all[s.Key] = s.Plain(v.Value)
 		}

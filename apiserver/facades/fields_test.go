@@ -85,7 +85,6 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	w.ok(top.do("Cloud", 7, "RemoveClouds", params.CloudTags{Entities: []params.CloudEntity{{Tag: "cloud-" + w.controller.Cloud()}, {Tag: "cloud-moon"}}}, &removed))
 	var resolved params.ResolveCharmResults
 	w.ok(w.admin().do("Charms", 7, "ResolveCharms", params.ResolveCharms{Resolve: []params.ResolveCharm{{Reference: "ch:postgresql"}}}, &resolved))
-	set := w.admin().do("ModelConfig", 3, "ModelSet", params.ModelSet{Config: map[string]any{"charmhub-url": "https://hub"}}, nil)
 	for _, refusal := range []struct {
 		err        error
 		says, hint string
@@ -93,7 +92,6 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{params.FromError(removed.Results[0].Error), "the controller is on it", "juju destroy-controller"},
 		{params.FromError(removed.Results[1].Error), `cloud "moon" not found`, "juju bootstrap"},
 		{params.FromError(resolved.Results[0].Error), "only local charms are supported", "juju deploy ./DIRECTORY"},
-		{set, "charmhub-url", "juju deploy ./DIRECTORY"},
 	} {
 		if refusal.err == nil || !strings.Contains(refusal.err.Error(), refusal.says) || !strings.Contains(entity.Hint(refusal.err), refusal.hint) {
 			t.Errorf("%v (%s), want %s (%s)", refusal.err, entity.Hint(refusal.err), refusal.says, refusal.hint)

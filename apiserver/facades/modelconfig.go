@@ -95,6 +95,9 @@ func modelConfigOf(ctx context.Context, c *Caller, given map[string]any) (map[st
 	if err != nil {
 		return nil, err
 	}
+	for _, word := range modelconfig.Words(words) {
+		logger.Warningf("%s: %s", c.Request, word)
+	}
 	series, ok := config[modelconfig.DefaultSeries]
 	if !ok {
 		return config, nil
@@ -116,7 +119,9 @@ func modelManagerModelDefaults(
 		return params.ModelDefaultsResults{}, err
 	}
 	all := map[string]params.ModelDefaults{}
-	for key, value := range modelconfig.New(nil, c.Series) {
+	settings := modelconfig.New(set, c.Series)
+	maps.Copy(settings, modelconfig.New(nil, c.Series)) // the defaults, and what is set without an effect
+	for key, value := range settings {
 		if key == modelconfig.AuthorizedKeys {
 			continue // each model has its own
 		}
@@ -125,6 +130,9 @@ func modelManagerModelDefaults(
 			return params.ModelDefaultsResults{}, err
 		}
 		one := params.ModelDefaults{Default: setting.Plain(value.Value)}
+		if setting.Unused != "" {
+			one.Default = setting.Plain(setting.Here)
+		}
 		if value, ok := set[key]; ok {
 			one.Controller = setting.Plain(value)
 		}

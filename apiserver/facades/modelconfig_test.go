@@ -20,9 +20,9 @@ func TestSettingsOfModels(t *testing.T) {
 		step{"ModelConfig 3 ModelSet", `{"config":{"type":[1]}}`, `cannot change type from "dummy" to a list`},
 		step{"ModelConfig 3 ModelSet", `{"config":{"update-status-hook-interval":{}}}`,
 			"cannot change model config: update-status-hook-interval: the value can't be an object"},
-		step{"ModelConfig 3 ModelSet", `{"config":{"nosuch":"x"}}`, `cannot change model config: unknown model config key "nosuch" → Valid keys: …`},
+		step{"ModelConfig 3 ModelSet", `{"config":{"nosuch":"x","test-mode":true}}`, `{}`},
 		step{"ModelConfig 3 ModelUnset", `{"keys":["agent-version"]}`, version},
-		step{"ModelConfig 3 ModelUnset", `{"keys":["nosuch"]}`, `cannot change model config: unknown model config key "nosuch" → Valid keys: …`},
+		step{"ModelConfig 3 ModelUnset", `{"keys":["nosuch"]}`, `{}`},
 	)
 	c := w.admin().client()
 	has := func(want, source string) {
@@ -31,6 +31,9 @@ func TestSettingsOfModels(t *testing.T) {
 		w.ok(err)
 		if got := config["update-status-hook-interval"]; got.Value != want || got.Source != source {
 			t.Errorf("the interval is %+v, want %s of the %s", got, want, source)
+		}
+		if got := config["test-mode"]; got != (modelconfig.Value{Value: "true", Source: "model"}) {
+			t.Errorf("a setting without an effect is kept as %+v", got)
 		}
 		if got := config["agent-version"]; got != (modelconfig.Value{Value: entity.JujuVersion, Source: "model"}) {
 			t.Errorf("the version is %+v", got)
@@ -55,12 +58,15 @@ func TestDefaultsOfModels(t *testing.T) {
 		if got := all["update-status-hook-interval"]; got.Default != "5m" || got.Controller != want {
 			t.Errorf("the defaults of the interval are %+v, want %v", got, want)
 		}
+		if got := all["test-mode"]; got.Controller != true {
+			t.Errorf("a default without an effect is kept as %+v", got)
+		}
 		if _, ok := all["authorized-keys"]; ok {
 			t.Error("keys have a default")
 		}
 	}
 	root.says(step{"ModelManager 10 SetModelDefaults", `{"config":[{"config":{"update-status-hook-interval":"9m"}},{"cloud-tag":"cloud-moon","config":{}},
-		{"cloud-region":"west","config":{}},{"config":{"nosuch":1}}]}`, "{}\n" + moon + "\n" + west + "\n" + `unknown model config key "nosuch" → Valid keys: …`},
+		{"cloud-region":"west","config":{}},{"config":{"nosuch":1,"test-mode":true}}]}`, "{}\n" + moon + "\n" + west + "\n{}"},
 		step{"ModelManager 10 ModelDefaultsForClouds", `{"entities":[{"tag":"cloud-moon"}]}`, moon})
 	has("9m")
 	root.says(step{"ModelManager 10 UnsetModelDefaults", `{"keys":[{"cloud-tag":"cloud-moon","keys":["update-status-hook-interval"]},

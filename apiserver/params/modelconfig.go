@@ -36,7 +36,7 @@ type ModelUnset struct {
 // MarshalJSON writes every known setting that is present.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
-	for _, s := range modelconfig.Shown {
+	for _, s := range append(modelconfig.All, modelconfig.AgentVersion) {
 		if v, ok := c[s.Key]; ok {
 			values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
 		}
@@ -51,7 +51,7 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*c = ModelConfig{}
-	for _, s := range modelconfig.Shown {
+	for _, s := range append(modelconfig.All, modelconfig.AgentVersion) {
 		v, ok := values[s.Key]
 		if !ok {
 			continue

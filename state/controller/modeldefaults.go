@@ -30,9 +30,6 @@ func (c *Controller) SetModelDefaults(ctx context.Context, set map[string]string
 		return fail(err)
 	}
 	for _, key := range slices.Concat(slices.Sorted(maps.Keys(values)), reset) {
-		if _, err := modelconfig.Find(key); err != nil {
-			return fail(err)
-		}
 		if key == modelconfig.AuthorizedKeys {
 			return fail(entity.WithHint(entity.Errorf(entity.Invalid, "%s can't have a default", key),
 				"Each new model gets the keys of the client that creates it. For a model: juju add-ssh-key"))

@@ -60,12 +60,10 @@ func TestRefusedModelDefaultsChangeNothing(t *testing.T) {
 		reset []string
 		why   string
 	}{
-		{map[string]string{"ftp-proxy": "http://p:1", "nosuch": "x"}, nil, `unknown model config key "nosuch"`},
 		{map[string]string{"automatically-retry-hooks": "perhaps"}, nil, "expected bool"},
 		{map[string]string{"juju-ftp-proxy": "http://p:1"}, nil, "cannot specify both legacy proxy values and juju proxy values"},
 		{map[string]string{"authorized-keys": "ssh-rsa x"}, nil, "authorized-keys"},
 		{nil, []string{"authorized-keys"}, "authorized-keys can't have a default"},
-		{nil, []string{"nosuch"}, `unknown model config key "nosuch"`},
 		{map[string]string{"http-proxy": "http://q:1"}, []string{"http-proxy"}, "simultaneously"},
 	} {
 		w.refused(w.ctrl.SetModelDefaults(w.ctx, bad.set, bad.reset), entity.Invalid, bad.why)

@@ -125,7 +125,7 @@ func TestModelsAreAddedAndWatched(t *testing.T) {
 	w.refused(err, entity.Invalid, `cannot add model "controller": that name is reserved`)
 	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "x", Owner: "eve"})
 	w.refused(err, entity.NotFound, `user "eve" not found`)
-	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "x", Owner: "bob", Config: map[string]string{"nosuch": "x"}})
+	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "x", Owner: "bob", Config: map[string]string{"test-mode": "x"}})
 	w.refused(err, entity.Invalid, `cannot add model "x"`)
 	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "default", Owner: "bob", Series: "noble"})
 	w.ok(err)

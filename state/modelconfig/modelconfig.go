@@ -22,6 +22,7 @@ import (
 const (
 	AptMirror      = "apt-mirror"
 	AuthorizedKeys = "authorized-keys"
+	DefaultBase    = "default-base" // DefaultSeries, as Juju 3 names it
 	RetryHooks     = "automatically-retry-hooks"
 	DefaultSeries  = "default-series"
 	EgressSubnets  = "egress-subnets"
@@ -67,6 +68,8 @@ type Setting struct {
 	Empty   bool     // the value "" is valid
 	Fixed   bool     // set when the model is created, and can't be changed
 	Doc     string
+	// Unused says why a setting of Juju's has no effect here; "" if it has. Here is the value that says how it is here.
+	Unused, Here string
 }
 
 // AgentVersion is entity.JujuVersion. It is shown with a model's settings, because clients look for it there, but can't be
@@ -74,7 +77,7 @@ type Setting struct {
 var AgentVersion = Setting{Key: "agent-version", Type: "string", Fixed: true,
 	Doc: "the version of Juju whose API this is; juju status shows the release that agents run"}
 
-// Settings lists all settings, sorted by key. All of them have an effect.
+// Settings lists the settings that have an effect, sorted by key.
 var Settings = []Setting{
 	proxySetting("apt-ftp-proxy", aptProxy("apt's proxy for FTP on the machines", "ftp")),
 	proxySetting("apt-http-proxy", aptProxy("apt's proxy for HTTP on the machines", "http")),
@@ -165,7 +168,7 @@ var Settings = []Setting{
 	},
 }
 
-// Shown lists all settings and AgentVersion.
+// Shown lists these and AgentVersion.
 var Shown = append([]Setting{AgentVersion}, Settings...)
 
 // aptProxy returns the description of a setting for apt's proxies.
@@ -178,25 +181,12 @@ func proxySetting(key, doc string) Setting {
 	return Setting{Key: key, Type: "string", Empty: true, Doc: doc}
 }
 
-// absent are keys of Juju's that models don't have here: why, and what to do instead.
-var absent = map[string]struct{ why, instead string }{
-	"ssh-allow": {"SSH (22/tcp) of a model's machines can be reached from everywhere",
-		"To allow it to some networks only, filter port 22 in front of the machines: on LXD with an ACL of your own on their network, " +
-			"on hosts that were added with their own firewall."},
-	"charmhub-url": {"only local charms are supported", "Deploy a charm from its directory or archive: juju deploy ./DIRECTORY"},
-	"saas-ingress-allow": {"an offer opens no ports: those of its service are open to whom it is exposed",
-		"To open them to some networks only: juju expose SERVICE --to-cidrs CIDRS"},
-}
-
 // Find returns the setting with this key. The error is Invalid for a key that models don't have.
 func Find(key string) (Setting, error) {
-	for _, s := range Settings {
+	for _, s := range All {
 		if s.Key == key {
 			return s, nil
 		}
-	}
-	if a, ok := absent[key]; ok {
-		return Setting{}, entity.WithHint(entity.Errorf(entity.Invalid, "model config key %q is not supported: %s", key, a.why), "%s", a.instead)
 	}
 	keys := make([]string, len(Settings))
 	for i, s := range Settings {
@@ -214,6 +204,9 @@ func (s Setting) Canonical(value string) (string, error) {
 			return "", entity.Errorf(entity.Invalid, "%s: expected bool, got %q", s.Key, value)
 		}
 		return strconv.FormatBool(b), nil
+	}
+	if s.Unused != "" || s.Key == extraInfo {
+		return value, s.checkUnused(value)
 	}
 	if s.Key == UpdateStatus {
 		return value, checkUpdateStatus(value)
@@ -384,16 +377,24 @@ func (s Setting) Plain(value string) any {
 	return value
 }
 
-// Parse checks settings from a user and returns them in their stored form, or the error for the first invalid
-// key.
+// Parse checks settings from a user and returns them in their stored form, or the error for the first invalid one. As in
+// Juju, a key that is not known is no error; it is left out, and Words warns of it.
 func Parse(given map[string]string) (map[string]string, error) {
 	config := make(map[string]string, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
+		value := given[key]
+		if key == DefaultBase && value != "" {
+			base, err := entity.ParseBase(value, "")
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+			key, value = DefaultSeries, base.Series()
+		}
 		s, err := Find(key)
 		if err != nil {
-			return nil, err
+			continue
 		}
-		if config[key], err = s.Canonical(given[key]); err != nil {
+		if config[key], err = s.Canonical(value); err != nil {
 			return nil, err
 		}
 	}
@@ -438,7 +439,7 @@ type Value struct {
 // A Config is all settings of one model, by key.
 type Config map[string]Value
 
-// New adds the defaults to the settings of a model. series is the controller's default series.
+// New adds the defaults to the settings of a model. Those without an effect have none. series is the controller's default series.
 func New(set map[string]string, series string) Config {
 	config := Config{}
 	for _, s := range Settings {
@@ -448,6 +449,11 @@ func New(set map[string]string, series string) Config {
 			config[s.Key] = Value{series, FromController}
 		} else {
 			config[s.Key] = Value{s.Default, FromDefault}
+		}
+	}
+	for _, s := range accepted {
+		if value, ok := set[s.Key]; ok {
+			config[s.Key] = Value{value, FromModel}
 		}
 	}
 	return config

@@ -1,6 +1,8 @@
 package modelconfig
 
 import (
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +78,35 @@ func TestSettingsOfHooks(t *testing.T) {
 	}
 	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
 		t.Errorf("the interval is %v, the values are %v", got, config.Values())
+	}
+}
+
+// The settings of Juju that have no effect are kept, with a word unless they say how it is here; unknown ones are left out.
+func TestSettingsOfJuju(t *testing.T) {
+	given := map[string]string{"test-mode": "1", "enable-os-upgrade": "false", "ssh-allow": "10.0.0.0/8", "extra-info": "a",
+		"default-base": "ubuntu@24.04/stable", "nosuch": "x", "num-provision-workers": "4"}
+	config, err := Parse(given)
+	want := map[string]string{"test-mode": "true", "enable-os-upgrade": "false", "ssh-allow": "10.0.0.0/8", "extra-info": "a",
+		"default-series": "noble", "num-provision-workers": "4"}
+	if err != nil || !maps.Equal(config, want) {
+		t.Errorf("settings are kept as %v (%v), want %v", config, err, want)
+	}
+	words := Words(given)
+	if len(words) != 4 || !strings.HasPrefix(words[0], `key "nosuch" is not defined in the current model configuration`) {
+		t.Errorf("words are %q", words)
+	}
+	for _, bad := range []map[string]string{{"test-mode": "perhaps"}, {"num-provision-workers": "x"}, {"default-base": "x"}, {"default-base": ""},
+		{"extra-info": strings.Repeat("a", 1<<16)}} {
+		if _, err := Parse(bad); entity.KindOf(err) != entity.Invalid && len(bad["default-base"]) > 0 {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	if _, ok := New(nil, "noble")["test-mode"]; ok {
+		t.Error("a setting without an effect has a default")
+	}
+	for _, s := range accepted {
+		if _, err := s.Canonical(s.Here); err != nil && s.Here != "" || IsOfController(s.Key) || s.Unused == "" && s.Key != extraInfo {
+			t.Errorf("%s: %v", s.Key, err)
+		}
 	}
 }

@@ -208,7 +208,7 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	if b.model == clouds.ControllerModel {
 		return p, cli.Usagef("cannot call the first model %q: every controller has a model of this name for itself", b.model)
 	}
-	config, tracing := splitConfig(b.config)
+	config, tracing := b.splitConfig()
 	if p.Tracing, err = entity.ParseTracing(tracing); err != nil {
 		return p, cli.Usage(err)
 	}
@@ -244,12 +244,14 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 	return p, nil
 }
 
-// splitConfig separates the settings of the controller from those of the first model, which stay KEY=VALUE.
-func splitConfig(pairs []string) (model []string, ofController map[string]string) {
+// splitConfig separates the settings of the controller, of which most have no effect, from those of the first model, which stay KEY=VALUE.
+func (b *bootstrap) splitConfig() (model []string, ofController map[string]string) {
 	ofController = map[string]string{}
-	for _, pair := range pairs {
+	for _, pair := range b.config {
 		if key, value, ok := strings.Cut(pair, "="); ok && entity.IsTracingSetting(key) {
 			ofController[key] = value
+		} else if ok && modelconfig.IsOfController(key) {
+			b.Warn(modelconfig.ControllerWord(key))
 		} else {
 			model = append(model, pair)
 		}

@@ -46,7 +46,6 @@ func TestUsageErrors(t *testing.T) {
 		"bootstrap local " + strings.Repeat("a", 201): `the controller's name has 201 characters; the maximum is 200`,
 		"bootstrap local a/b": `"a/b" is not a valid controller name: it may contain only letters, ` +
 			`digits, hyphens and dots`,
-		"bootstrap --config x=y":             `unknown model config key "x"`,
 		"bootstrap --config default-series=": `default-series: expected a value, got ""`,
 		"bootstrap --config default-series=win7": `cannot use default-series "win7": on the local cloud hooks run on ` +
 			`this host, which is "` + local.HostSeries() + `"`,

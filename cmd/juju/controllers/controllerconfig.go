@@ -12,6 +12,7 @@ import (
 	"juju/apiserver/display"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 )
 
 type controllerConfigAPI interface {
@@ -44,6 +45,11 @@ model-defaults.`,
 				}
 			}
 			return cli.WithController(ctx, s, func(_ cli.Target, api controllerConfigAPI) error {
+				for key := range values {
+					if modelconfig.IsOfController(key) {
+						s.Warn(modelconfig.ControllerWord(key))
+					}
+				}
 				if len(values) > 0 {
 					return api.SetControllerConfig(ctx, values)
 				}

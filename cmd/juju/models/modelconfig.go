@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,10 @@ func ModelConfigCommand(s *cli.Session) *cobra.Command {
 or change settings. If a setting is invalid, none are changed. --file reads settings from
 a YAML file, or what --format yaml prints; KEY=VALUE arguments override it. --reset resets
 settings to their defaults. Changes take effect at once.
+
+Settings of Juju 3.6 that have no effect here are accepted and kept, with a warning that
+says why. default-base=ubuntu@24.04 sets default-series. Unknown keys are ignored, with a
+warning.
 
 The settings are:
 
@@ -150,13 +155,9 @@ func (m *modelConfig) values(args []string) (map[string]string, error) {
 		if _, ok := values[key]; ok {
 			return nil, cli.Usagef("cannot set and reset key %q simultaneously", key)
 		}
-		if key == modelconfig.AgentVersion.Key {
-			continue // the controller explains why it can't be reset
-		}
-		if _, err := modelconfig.Find(key); err != nil {
-			return nil, err
-		}
+		m.Warn(modelconfig.Words(map[string]string{key: ""})...)
 	}
+	m.Warn(modelconfig.Words(values)...)
 	return values, nil
 }
 
@@ -256,6 +257,7 @@ func ModelSettings(s *cli.Session, pairs []string) (map[string]string, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
+	s.Warn(modelconfig.Words(given)...)
 	warnOfOften(s, config)
 	return config, nil
 }
@@ -270,6 +272,13 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 		if args[0] == modelconfig.AgentVersion.Key {
 			setting, err = modelconfig.AgentVersion, nil
 		}
+		if series := config[modelconfig.DefaultSeries]; args[0] == modelconfig.DefaultBase {
+			setting, err = modelconfig.Setting{Key: args[0]}, nil
+			config[args[0]] = modelconfig.Value{Value: entity.BaseOf(series.Value).String(), Source: series.Source}
+		}
+		if _, ok := config[setting.Key]; !ok && setting.Unused != "" {
+			config[setting.Key] = modelconfig.Value{Value: setting.Here, Source: modelconfig.FromDefault}
+		}
 		if err != nil {
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
 		}
@@ -283,7 +292,10 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 	}
 	shown := map[string]shownSetting{}
 	rows := [][]string{{"Attribute", "From", "Value"}}
-	for _, setting := range modelconfig.Shown {
+	if base, ok := config[modelconfig.DefaultBase]; ok {
+		shown[modelconfig.DefaultBase] = shownSetting{base.Value, base.Source}
+	}
+	for _, setting := range slices.Concat([]modelconfig.Setting{modelconfig.AgentVersion}, modelconfig.All) {
 		if v, ok := config[setting.Key]; ok {
 			shown[setting.Key] = shownSetting{setting.Plain(v.Value), v.Source}
 			rows = append(rows, []string{setting.Key, v.Source, v.Value})

@@ -40,7 +40,6 @@ func TestAddModel(t *testing.T) {
 		"add-model a b c":         "ERROR unrecognized args: [\"b\" \"c\"]\n",
 		"add-model Big": "ERROR \"Big\" is not a valid name: model names may only contain lowercase " +
 			"letters, digits and hyphens\n",
-		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",
 		"add-model a:b -c prod":         "ERROR --controller prod does not match \"a:b\"\n",
 		"models x":                      "ERROR unrecognized args: [\"x\"]\n",
 		"models --format xml":           "ERROR unknown format \"xml\"\n",
