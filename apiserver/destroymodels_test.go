@@ -107,7 +107,7 @@ func TestDestroyModel(t *testing.T) {
 	if left != 0 || err != nil {
 		t.Errorf("%d are left, %v", left, err)
 	}
-	if _, err := root.ModelInfo(ctx, w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
+	if _, err := root.ModelInfo(ctx, w.st.UUID()); !errors.Is(err, entity.NotFound) {
 		t.Errorf("it is still shown: %v", err)
 	}
 	if left, err := root.ModelLeftovers(ctx); len(left) > 0 || err != nil {
@@ -168,7 +168,7 @@ func TestWatchModel(t *testing.T) {
 	cancel()
 	closes(t, events)
 	closes(t, late)
-	if _, err := root.WatchModel(t.Context(), w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
+	if _, err := root.WatchModel(t.Context(), w.st.UUID()); !errors.Is(err, entity.NotFound) {
 		t.Errorf("a model that is gone can be watched: %v", err)
 	}
 }
