@@ -114,7 +114,7 @@ func TestAddStorage(t *testing.T) {
 	refusedWith(t, err, entity.Invalid, `charm "disk" has no store called "nosuch"`)
 }
 
-// Only for the ids of storage that outlives its machine the cloud is asked.
+// The cloud is asked for the ids of storage that outlives its machine only, and a list does without them while it is away.
 func TestStorageIsListedWithoutTheCloud(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *facades.Config) {
@@ -131,10 +131,15 @@ func TestStorageIsListedWithoutTheCloud(t *testing.T) {
 		w.ok(err)
 		w.ok(s.SetFilesystem(ctx, entity.Filesystem{ID: "fs-" + pool, Size: 1}))
 		all, err := admin.Storage(ctx)
-		if pool == "dummy" {
-			refusedWith(t, err, entity.Unavailable, "no route to host")
-		} else if err != nil || len(all) != 1 {
+		if err != nil || len(all) != i+1 || all[i].Filesystem != "fs-"+pool || all[i].ImportID != "" {
 			t.Errorf("listed are %+v (%v)", all, err)
+		}
+		_, errs, err := admin.ShowStorage(ctx, s.ID())
+		w.ok(err)
+		if pool == "dummy" {
+			refusedWith(t, errs[0], entity.Unavailable, "no route to host")
+		} else {
+			w.ok(errs[0])
 		}
 	}
 }

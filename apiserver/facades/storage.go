@@ -49,11 +49,14 @@ func storageListStorageDetails(
 	return results, nil
 }
 
-// storageOf returns the storage of the caller's model.
+// storageOf returns the storage of the caller's model. While the cloud is away it has no ids to import it with: a list, which
+// status has too, is of use without.
 func (c *Caller) storageOf(ctx context.Context) ([]entity.StorageStatus, error) {
 	all, err := c.Model.StorageStatus(ctx)
 	if err == nil {
-		err = c.importIDs(ctx, all)
+		if err := c.importIDs(ctx, all); err != nil {
+			logger.Warningf("%s: model %s: %v", c.Request, c.Model.Name(), err)
+		}
 	}
 	return all, err
 }

@@ -26,8 +26,12 @@ func (v View) Status(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	storage, err := v.caller.Model.StorageStatus(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var text bytes.Buffer
-	err = statusfmt.JSON(&text, status, statusfmt.Options{Controller: v.caller.Controller.Name(), Location: time.UTC})
+	err = statusfmt.JSON(&text, status, statusfmt.Options{Controller: v.caller.Controller.Name(), Location: time.UTC, Storage: storage})
 	return text.Bytes(), err
 }
 

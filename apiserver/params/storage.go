@@ -7,7 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// A StorageDetails is a storage instance. Juju does not have Pool, Size, Release and ImportID.
+// A StorageDetails is a storage instance. Juju does not have Pool, Size, Release, FilesystemID
+// and ImportID.
 type StorageDetails struct {
 	StorageTag  Tag                                 `json:"storage-tag"`
 	OwnerTag    string                              `json:"owner-tag"` // "" once it is detached
@@ -19,7 +20,10 @@ type StorageDetails struct {
 	Pool        string                              `json:"pool"`
 	Size        uint64                              `json:"size"` // MiB
 	Release     bool                                `json:"release,omitempty"`
-	ImportID    string                              `json:"import-id,omitempty"` // once it is released
+	// FilesystemID is the cloud's, "" until the filesystem exists; ImportID is the one with which to import it, once it is
+	// released.
+	FilesystemID string `json:"filesystem-id,omitempty"`
+	ImportID     string `json:"import-id,omitempty"`
 }
 
 // FilesystemKind is the number of the storage kind filesystem.
@@ -29,7 +33,7 @@ const FilesystemKind = 2
 func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 	d := StorageDetails{StorageTag: TagOf(entity.StorageTag(s.ID)), Kind: FilesystemKind, Life: s.Life.String(),
 		Status: *StatusOf(s.Status), Persistent: s.Persistent, Pool: s.Pool, Size: s.Size, Release: s.Release,
-		ImportID: s.ImportID}
+		FilesystemID: s.Filesystem, ImportID: s.ImportID}
 	if s.Unit != "" {
 		unit := TagOf(entity.UnitTag(s.Unit))
 		d.OwnerTag = unit.String()
@@ -43,7 +47,8 @@ func StorageDetailsOf(s entity.StorageStatus) StorageDetails {
 // Read returns the instance.
 func (d StorageDetails) Read() entity.StorageStatus {
 	s := entity.StorageStatus{ID: d.StorageTag.ID, Pool: d.Pool, Size: d.Size, Life: lifeFrom(d.Life),
-		Persistent: d.Persistent, Release: d.Release, Status: d.Status.Read(), ImportID: d.ImportID}
+		Persistent: d.Persistent, Release: d.Release, Status: d.Status.Read(), Filesystem: d.FilesystemID,
+		ImportID: d.ImportID}
 	for _, a := range d.Attachments {
 		s.Unit, s.Machine, s.Location, s.AttachmentLife = a.UnitTag.ID, a.MachineTag.ID, a.Location, lifeFrom(a.Life)
 	}

@@ -130,6 +130,7 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		with("application-endpoints", remotes).
 		with("offers", offers).
 		with("relations", relations).
+		always("storage", Storage(o.Storage, o.Location)).
 		always("controller", mapping{{"timestamp", display.TimeIn(m.At.In(o.Location), clockFormat)}})
 }
 

@@ -12,12 +12,13 @@ import (
 
 // Options are the options besides the format.
 type Options struct {
-	Controller string         // the user's name for it
-	Location   *time.Location // time zone
-	Relations  bool           // tabular: with the table of relations
-	Color      bool           // tabular and oneline
-	Width      int            // tabular: of the terminal, 0 for any
-	Changes    *Changes       // tabular: with marks at what has changed; nil for none
+	Controller string                 // the user's name for it
+	Location   *time.Location         // time zone
+	Relations  bool                   // tabular: with the table of relations
+	Storage    []entity.StorageStatus // tabular, yaml and json
+	Color      bool                   // tabular and oneline
+	Width      int                    // tabular: of the terminal, 0 for any
+	Changes    *Changes               // tabular: with marks at what has changed; nil for none
 }
 
 // A Formatter writes a model's status.

@@ -154,6 +154,13 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// stored returns storage that is attached, and storage that is not.
+func stored() []entity.StorageStatus {
+	return []entity.StorageStatus{
+		{ID: "data/3", Pool: "fast", Size: 2048, Status: status(entity.StatusAttached, ""), Filesystem: "vol-3", Unit: "web/2", Machine: "0", Location: "/srv"},
+		{ID: "logs/4", Pool: "rootfs", Size: 10, Life: entity.Dying, Status: status(entity.StatusError, "full"), Persistent: true}}
+}
+
 func empty() *entity.ModelStatus {
 	return &entity.ModelStatus{At: at, Model: entity.ModelHeader{Name: "default", Cloud: "local", Version: "0.1.0",
 		JujuVersion: entity.JujuVersion, Life: entity.Dying, Status: status("destroying", "")}}
@@ -163,11 +170,11 @@ func empty() *entity.ModelStatus {
 var elsewhere = time.FixedZone("", 2*60*60)
 
 func TestFormats(t *testing.T) {
-	options := Options{Controller: "local", Location: elsewhere, Relations: true}
+	options := Options{Controller: "local", Location: elsewhere, Relations: true, Storage: stored()}
 	colored := options
 	colored.Color, colored.Location = true, time.UTC
 	short := options
-	short.Relations = false
+	short.Relations, short.Storage = false, nil
 	for _, test := range []struct {
 		golden, format string
 		model          *entity.ModelStatus
@@ -413,7 +420,7 @@ func TestJSONIsDescribed(t *testing.T) {
 	for _, rollout := range []*entity.Rollout{nil, {Former: "local:trusty/riak-0", Since: at}, {Reverts: true, Stopped: "riak/0 failed"}} {
 		m.Services[0].Rollout = rollout
 		var text bytes.Buffer
-		if err := JSON(&text, m, Options{Controller: "local", Location: time.UTC}); err != nil {
+		if err := JSON(&text, m, Options{Controller: "local", Location: time.UTC, Storage: stored()}); err != nil {
 			t.Fatal(err)
 		}
 		described.Check(t, "ModelStatus", text.Bytes())

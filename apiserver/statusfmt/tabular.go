@@ -16,6 +16,7 @@ func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 	if o.Relations {
 		tables = append(tables, relationTable(m))
 	}
+	tables = append(tables, storageTable(o.Storage))
 	first := true
 	for _, t := range tables {
 		if len(t.rows) < 2 { // only the header

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,9 +46,9 @@ unit; and summary, with counts.`,
 	f := cmd.Flags()
 	c.output.Flags(cmd, "tabular", statusfmt.Formats...)
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
-	f.BoolVar(&c.relations, "relations", false, "also show relations, in the tabular format")
+	f.BoolVar(&c.relations, "relations", false, "also show relations, which yaml and json always do")
 	f.BoolVar(&c.relations, "integrations", false, "")
-	f.BoolVar(&c.storage, "storage", false, "also show storage, in the tabular format")
+	f.BoolVar(&c.storage, "storage", false, "also show storage, which yaml and json always do")
 	f.Lookup("integrations").Hidden = true
 	c.colors.Flags(cmd)
 	f.DurationVar(&c.watch, "watch", 0, "repeat at this interval, until interrupted")
@@ -67,7 +68,6 @@ type status struct {
 	output         cli.Output
 	utc, relations bool
 	storage        bool
-	stored         []entity.StorageStatus // as last read, with --storage
 	colors         cli.Colors
 	watch          time.Duration
 	retries        int
@@ -90,14 +90,13 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 	case c.retryDelay < 0:
 		return cli.Usagef("--retry-delay must not be negative")
 	}
-	tabular := c.output.Format == "tabular"
-	if c.storage && !tabular {
-		c.Note("ignoring --storage: it applies only to the tabular format")
-		c.storage = false
+	tabular, whole := c.output.Format == "tabular", c.output.Format == "yaml" || c.output.Format == "json"
+	for flag, given := range map[string]bool{"storage": c.storage, "relations": c.relations} {
+		if given && !tabular && !whole {
+			c.Note("ignoring --%s: the format %s does not show that", flag, c.output.Format)
+		}
 	}
-	if c.relations && !tabular {
-		c.Note("ignoring --relations: it applies only to the tabular format")
-	}
+	c.storage = whole || tabular && c.storage
 	options := statusfmt.Options{Location: time.Local, Relations: c.relations}
 	if options.Color, err = c.colors.Used(c.Session, c.output.Path); err != nil {
 		return err
@@ -115,7 +114,8 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		if c.OutTerminal && c.output.Path == "" {
 			options.Width = c.Width()
 		}
-		m, err := c.read(ctx, patterns)
+		m, stored, err := c.read(ctx, patterns)
+		options.Storage = stored
 		if err == nil {
 			err = c.show(format, m, options)
 		}
@@ -135,23 +135,28 @@ func (c *status) controllerName() (string, error) {
 }
 
 // read reads the status, and retries if the controller does not respond, but not if it cannot be reached, since Dial
-// already retries that.
-func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
+// already retries that. With patterns, it returns the storage of the units that match.
+func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, stored []entity.StorageStatus, err error) {
 	for try := 0; ; try++ {
 		reached := false
 		err = cli.WithModel(ctx, c.Session, func(api modelStatusAPI) error {
 			reached = true
 			if m, err = api.Status(ctx, patterns...); err == nil && c.storage {
-				c.stored, err = api.Storage(ctx)
+				stored, err = api.Storage(ctx)
 			}
 			return err
 		})
+		if err == nil && len(patterns) > 0 {
+			stored = slices.DeleteFunc(slices.Clone(stored), func(s entity.StorageStatus) bool {
+				return !slices.ContainsFunc(m.AllUnits(), func(u entity.UnitStatus) bool { return u.Name == s.Unit })
+			})
+		}
 		if err == nil || !reached || !errors.Is(err, entity.Unavailable) || try >= c.retries {
-			return m, err
+			return m, stored, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case <-time.After(c.retryDelay):
 		}
 	}
@@ -167,11 +172,6 @@ func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statu
 	}
 	if err := format(&text, m, o); err != nil {
 		return err
-	}
-	if len(c.stored) > 0 {
-		rows := storage.Rows(c.stored)
-		rows[0][0] = "Storage Unit"
-		fmt.Fprintf(&text, "\n%s", cli.Table(rows))
 	}
 	if c.draws() {
 		return c.draw(text.String(), m, o)

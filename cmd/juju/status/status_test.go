@@ -32,9 +32,25 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: exit code %d:\n%s", format, u.Code, u.Out.String())
 		}
 	}
-	u.Types("status", "--format", "yaml", "--relations")
-	if u.Err.String() != "ignoring --relations: it applies only to the tabular format\n" {
-		t.Errorf("said %q", u.Err.String())
+	u.Model.Returns.Storage = []entity.StorageStatus{{ID: "data/0", Filesystem: "vol", Unit: "web/0", Machine: "0", Location: "/srv"}, {ID: "logs/1"}}
+	for line, want := range map[string]struct {
+		shown string
+		all   bool // of the storage
+	}{
+		"--storage": {"data/0      filesystem        /srv", true}, "--format json": {`"filesystems":{"0":{"provider-id":"vol"`, true},
+		"--format yaml --storage": {"mount-point: /srv", true}, "web/0 --format json": {`"storage":{"storage":{"data/0":`, false},
+		"web --storage": {"web/0         data/0", false},
+	} {
+		u.Types(append([]string{"status"}, strings.Fields(line)...)...)
+		if u.Code != 0 || !strings.Contains(u.Out.String(), want.shown) || strings.Contains(u.Out.String(), "logs/1") != want.all || u.Err.Len() > 0 {
+			t.Errorf("status %s: exit code %d, said %q:\n%s", line, u.Code, u.Err.String(), u.Out.String())
+		}
+	}
+	for _, flag := range []string{"relations", "storage"} {
+		u.Types("status", "--format", "short", "--"+flag)
+		if u.Err.String() != "ignoring --"+flag+": the format short does not show that\n" {
+			t.Errorf("said %q", u.Err.String())
+		}
 	}
 
 	// Colors are for terminals, or with --color.

@@ -2,9 +2,11 @@ package storage
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/statusfmt"
 	"juju/cmd/juju/cli"
 )
 
@@ -34,7 +36,7 @@ func ShowStorageCommand(s *cli.Session) *cobra.Command {
 				if err = errors.Join(append([]error{err}, errs...)...); err != nil {
 					return err
 				}
-				text, err := cli.Encode(output.Format, shownStorage(s, all).Storage)
+				text, err := cli.Encode(output.Format, statusfmt.Storage(all, time.Local).Storage)
 				if err != nil {
 					return err
 				}

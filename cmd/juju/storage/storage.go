@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/display"
+	"juju/apiserver/statusfmt"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
@@ -35,17 +37,26 @@ type storageAPI interface {
 
 func StorageCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
+	var filesystems, volumes bool
 	cmd := &cobra.Command{
-		Use:     "storage",
+		Use:     "storage [MACHINE...]",
 		Aliases: []string{"list-storage"},
 		Short:   "List storage",
 		Long: `List the storage instances of a model with their units. An instance without a unit is not
-attached, and can be attached to a unit.`,
+attached, and can be attached to a unit. With --filesystem, list the filesystems that hold the data instead, with
+the cloud's ids and where they are mounted, of MACHINEs only if there are any. There are no volumes, which are what
+--volume lists in Juju.`,
 		Example: `  juju storage
+  juju storage --filesystem 0
   juju storage --format yaml`,
 		Annotations: cli.SeeAlso("show-storage", "attach-storage", "storage-pools", "status"),
-		Args:        cli.AtMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, machines []string) error {
+			switch {
+			case filesystems && volumes:
+				return cli.Usagef("--filesystem and --volume can not be used together")
+			case len(machines) > 0 && !filesystems && !volumes:
+				return cli.Usagef("unrecognized args: %q: only --filesystem and --volume take machines", machines)
+			}
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err
 			}
@@ -55,72 +66,50 @@ attached, and can be attached to a unit.`,
 				if err != nil {
 					return err
 				}
+				all = slices.DeleteFunc(slices.Clone(all), func(one entity.StorageStatus) bool {
+					return volumes || len(machines) > 0 && (one.Unit == "" || !slices.Contains(machines, one.Machine))
+				})
 				if len(all) == 0 && output.Format == "tabular" {
 					s.Note("No storage to display.")
 					return nil
 				}
-				return s.WriteList(output, shownStorage(s, all), Rows(all))
+				document, rows := statusfmt.Storage(all, time.Local), rowsOf(all)
+				if filesystems {
+					document.Storage, rows = nil, filesystemRows(all)
+				}
+				return s.WriteList(output, document, rows)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&filesystems, "filesystem", false, "list filesystems")
+	cmd.Flags().BoolVar(&volumes, "volume", false, "list volumes, of which there are none")
 	output.Flags(cmd, "tabular", cli.ListFormats...)
 	s.ModelFlag(cmd)
 	return cmd
 }
 
-// Rows returns the table of storage, with its header.
-func Rows(all []entity.StorageStatus) [][]string {
+// filesystemRows returns the table of the filesystems of storage, with its header.
+func filesystemRows(all []entity.StorageStatus) [][]string {
+	rows := [][]string{{"Machine", "Unit", "Storage id", "Id", "Provider id", "Mountpoint", "Size", "State", "Message"}}
+	for _, s := range all {
+		machine := s.Machine
+		if s.Unit == "" {
+			machine = ""
+		}
+		rows = append(rows, []string{machine, s.Unit, s.ID, statusfmt.FilesystemID(s), s.Filesystem, s.Location, entity.MiB(s.Size),
+			string(s.Status.Status), s.Status.Message})
+	}
+	return rows
+}
+
+// rowsOf returns the table of storage, with its header.
+func rowsOf(all []entity.StorageStatus) [][]string {
 	rows := [][]string{{"Unit", "Storage id", "Type", "Pool", "Size", "Status", "Message"}}
 	for _, s := range all {
 		rows = append(rows, []string{s.Unit, s.ID, entity.StorageKind, s.Pool, entity.MiB(s.Size), string(s.Status.Status),
 			s.Status.Message})
 	}
 	return rows
-}
-
-// The YAML and JSON forms of storage.
-type (
-	storageDocument struct {
-		Storage map[string]storageEntry `yaml:"storage" json:"storage"`
-	}
-	storageEntry struct {
-		Kind        string              `yaml:"kind" json:"kind"`
-		Pool        string              `yaml:"pool" json:"pool"`
-		Size        uint64              `yaml:"size" json:"size"` // MiB
-		Life        string              `yaml:"life" json:"life"`
-		Status      storageWord         `yaml:"status" json:"status"`
-		Persistent  bool                `yaml:"persistent" json:"persistent"`
-		Attachments *storageAttachments `yaml:"attachments,omitempty" json:"attachments,omitempty"`
-	}
-	storageWord struct {
-		Current string       `yaml:"current" json:"current"`
-		Message string       `yaml:"message,omitempty" json:"message,omitempty"`
-		Since   display.Time `yaml:"since,omitempty" json:"since,omitzero"`
-	}
-	storageAttachments struct {
-		Units map[string]storageAttachment `yaml:"units" json:"units"`
-	}
-	storageAttachment struct {
-		Machine  string `yaml:"machine,omitempty" json:"machine,omitempty"`
-		Location string `yaml:"location,omitempty" json:"location,omitempty"`
-		Life     string `yaml:"life" json:"life"`
-	}
-)
-
-func shownStorage(s *cli.Session, all []entity.StorageStatus) storageDocument {
-	shown := storageDocument{Storage: map[string]storageEntry{}}
-	for _, one := range all {
-		entry := storageEntry{Kind: entity.StorageKind, Pool: one.Pool, Size: one.Size, Life: one.Life.String(),
-			Persistent: one.Persistent,
-			Status: storageWord{Current: string(one.Status.Status), Message: one.Status.Message,
-				Since: display.TimeIn(one.Status.Since.Local(), "02 Jan 2006 15:04:05Z07:00")}}
-		if one.Unit != "" {
-			entry.Attachments = &storageAttachments{Units: map[string]storageAttachment{
-				one.Unit: {Machine: one.Machine, Location: one.Location, Life: one.AttachmentLife.String()}}}
-		}
-		shown.Storage[one.ID] = entry
-	}
-	return shown
 }
 
 // destroyArgs returns the ids of at least one storage instance, and the strength given by the flags.

@@ -21,7 +21,7 @@ func TestStorageIsShown(t *testing.T) {
 	}
 	u.Model.Returns.Storage = []entity.StorageStatus{
 		{ID: "data/0", Pool: "lxd", Size: 2048, Unit: "web/0", Machine: "3", Location: "/srv/data", Persistent: true,
-			Status: entity.Status{Status: "attached"}, ImportID: "default:vol"},
+			Status: entity.Status{Status: "attached"}, ImportID: "default:vol", Filesystem: "vol"},
 		{ID: "logs/1", Pool: "rootfs", Size: 10, Life: entity.Dying, Status: entity.Status{Status: "error", Message: "full"}},
 	}
 	u.CheckShown("storage.txt")

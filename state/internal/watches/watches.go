@@ -256,7 +256,8 @@ func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
 
 func statusTopics() (topics []watcher.Topic) {
 	for _, c := range []string{modeldb.ModelC, modeldb.MachinesC, modeldb.ServicesC, modeldb.UnitsC, modeldb.RelationsC, modeldb.StatusesC, modeldb.PortsC, modeldb.ConstraintsC,
-		modeldb.CharmsC, modeldb.LeadersC, modeldb.CleanupsC, modeldb.OffersC, modeldb.RemotesC} {
+		modeldb.CharmsC, modeldb.LeadersC, modeldb.CleanupsC, modeldb.OffersC, modeldb.RemotesC,
+		modeldb.StorageC, modeldb.AttachmentsC} {
 		topics = append(topics, watcher.Collection(c))
 	}
 	return topics
