@@ -65,7 +65,7 @@ type Connection struct {
 	Endpoint  string // the name of its own service's endpoint
 	Suspended bool
 	Message   string    // why it is suspended
-	Since     time.Time // when it began to live so, or was last suspended or resumed
+	Since     time.Time `json:",omitzero"` // when it began to live so, or was last suspended or resumed
 
 	Model string // the other
 	User  string // who consumed the offer
