@@ -2,8 +2,10 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"juju/state/entity"
 )
@@ -48,6 +50,13 @@ type FilesystemParams struct {
 	Pool     entity.StoragePool // its provider is the cloud's own, or entity.PoolRootFS
 	Size     uint64             // MiB
 	Instance string             // the instance to create it on, if the provider is entity.PoolRootFS
+}
+
+// NotBigEnough is the error for a filesystem for which there is too little room; where says in what. free is in MiB.
+func NotBigEnough(params FilesystemParams, free uint64, where string) error {
+	name, _, _ := strings.Cut(params.Storage, "/")
+	return entity.WithHint(fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size),
+		"Make room %s for the size that storage %q asks for, %dM; or deploy with less: --storage %[2]s=SIZE", where, name, params.Size)
 }
 
 // ImportParams describes a filesystem to import.

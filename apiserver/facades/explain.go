@@ -234,20 +234,20 @@ func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	return hintFor(entity.Reason{By: agent.String()})
 }
 
-// hintFor returns the command that shows more about a reason.
+// hintFor returns what a user can do about a reason for which others must act: wait, and look.
 func hintFor(r entity.Reason) string {
 	switch r.By {
 	case entity.ByProvisioner, entity.ByCleaner:
-		return "juju debug-log --replay --no-tail -m " + state.ControllerModel + " -l WARNING"
+		return "it is tried again by itself; to see what fails: juju debug-log --replay --no-tail -m " + state.ControllerModel + " -l WARNING"
 	}
 	tag, err := entity.ParseTag(cmp.Or(r.By, r.Of))
 	if err != nil {
 		tag, err = entity.ParseTag(r.Of)
 	}
 	if err == nil && (tag.Kind == entity.KindUnit || tag.Kind == entity.KindMachine) {
-		return "juju debug-log --replay --no-tail -i " + tag.String()
+		return "wait for it; or see what it does: juju debug-log --replay --no-tail -i " + tag.String()
 	}
-	return "juju status"
+	return "wait for it; or see what else there is: juju status"
 }
 
 // forceHint returns the command that destroys the named entity with force. A relation of a service with itself is

@@ -169,16 +169,16 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		[]entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	const failing = " worker \"uniter\" of unit mysql/1 keeps failing: cannot write: disk full\n → juju debug-log --replay --no-tail -i unit-mysql-1\n"
+	const failing = " worker \"uniter\" of unit mysql/1 keeps failing: cannot write: disk full\n → wait for it; or see what it does: juju debug-log --replay --no-tail -i unit-mysql-1\n"
 	want(explained("mysql/1"), "unit mysql/1\n"+failing)
-	want(explained("0"), "machine 0\n the agent of machine 0 has not come up on instance i-0\n → juju debug-log --replay --no-tail -i machine-0\n")
+	want(explained("0"), "machine 0\n the agent of machine 0 has not come up on instance i-0\n → wait for it; or see what it does: juju debug-log --replay --no-tail -i machine-0\n")
 
 	id, err := w.st.AddMachine(ctx, state.AddMachineParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(explained(id.ID()), "machine "+id.ID()+"\n machine "+id.ID()+" has no instance: the provisioner must start one\n"+
-		"  worker \"provisioner\" keeps failing: no more addresses\n  → juju debug-log --replay --no-tail -m controller -l WARNING\n")
+		"  worker \"provisioner\" keeps failing: no more addresses\n  → it is tried again by itself; to see what fails: juju debug-log --replay --no-tail -m controller -l WARNING\n")
 	// Without names, everything is explained.
 	all := explained()
 	for _, part := range []string{

@@ -238,7 +238,7 @@ func (e *environ) CreateFilesystem(
 	var disk unix.Statfs_t
 	if !isDir(dir) && unix.Statfs(parent, &disk) == nil {
 		if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < params.Size {
-			return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
+			return f, provider.NotBigEnough(params, free, "in "+parent)
 		}
 	}
 	if filepath.IsAbs(f.ID) {

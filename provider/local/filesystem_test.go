@@ -341,6 +341,9 @@ func TestFilesystemsThatAreRefused(t *testing.T) {
 	d := newDisk(t)
 	_, err := d.CreateFilesystem(t.Context(), provider.FilesystemParams{Storage: "data/0", Pool: own, Size: math.MaxInt64})
 	d.refused(err, "", "filesystem is not big enough (")
+	if hint := entity.Hint(err); !strings.Contains(hint, `for the size that storage "data" asks for, 9223372036854775807M; or deploy with less: --storage data=SIZE`) {
+		t.Errorf("the hint is %q", hint)
+	}
 	_, err = d.make("data/0", entity.StoragePool{Name: "ebs", Provider: "ebs"}, "")
 	d.refused(err, entity.NotSupported, `this cloud has no storage provider "ebs"`)
 }

@@ -84,7 +84,7 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 		return f, err
 	}
 	if free := (room.Total - room.Used) >> 20; free < params.Size {
-		return f, fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size)
+		return f, provider.NotBigEnough(params, free, fmt.Sprintf("in LXD's storage pool %q", pool))
 	}
 	_, err = c.client.do(ctx, http.MethodPost, volumesPath(pool), nil, api.StorageVolumesPost{
 		Name: volume, Type: "custom", ContentType: "filesystem",

@@ -91,7 +91,11 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		for _, c := range wait.CausesOf(e) {
 			shown[c.Of+c.Text] = true
 		}
-		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(", for %v", e.Since))
+		fmt.Fprintf(&b, "%s is %s", display.Line(e.Name), e.Life)
+		if e.Life != entity.Alive { // its age explains nothing, and would be taken for the time that it waits
+			b.WriteString(since(", for %v", e.Since))
+		}
+		b.WriteString("\n")
 		if e.Strength == entity.Force && e.Life != entity.Gone {
 			fmt.Fprintf(&b, "  forced: after %s the controller takes the steps that its agents have not\n",
 				e.Deadline.UTC().Format(time.RFC3339))

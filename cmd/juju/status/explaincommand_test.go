@@ -28,4 +28,10 @@ func TestExplain(t *testing.T) {
     the agent of unit web/0 must set it dead (awaited for 2m0s)
   a change failed 5s ago: units web/0: life is dying, not alive
 `, "")
+
+	// How old something is that is alive explains nothing.
+	u.Model.Returns.Explanations = []entity.Explanation{{Name: "unit web/0", Since: now.Add(-time.Hour),
+		Reasons: []entity.Reason{{By: "unit-web-0", Text: "running start hook", Since: now.Add(-time.Minute)}}}}
+	u.Types("explain", "web/0")
+	u.Sees(0, "unit web/0 is alive\n  running start hook (awaited for 1m0s)\n", "")
 }

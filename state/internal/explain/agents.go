@@ -10,6 +10,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/rollout"
+	"juju/state/modelconfig"
 )
 
 // unit explains what a unit is waiting for.
@@ -155,9 +156,22 @@ func working(u modeldb.Unit, agent entity.Status, depth int) entity.Reason {
 		text = "its agent has failed: " + agent.Message
 	}
 	tag := entity.UnitTag(u.Name).String()
-	return entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.Name, text),
-		Since: agent.Since}
+	reason := entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.Name, text), Since: agent.Since}
+	switch {
+	case agent.Status == entity.StatusFailed:
+	case strings.Contains(text, lockHeld):
+		reason.Hint = fmt.Sprintf("wait until that ends; or let hooks of %s run beside others: add it to the model's setting %s", u.Service, modelconfig.LockExempt)
+	default:
+		reason.Hint = "wait until that ends; or see what it does: juju debug-log --replay --no-tail -i " + tag
+		if u.Life == entity.Dying && u.Principal == "" && u.Strength != entity.Force {
+			reason.Hint += "; or end it, and run no more hooks: juju destroy-unit --force " + u.Name
+		}
+	}
+	return reason
 }
+
+// lockHeld is in the message of an agent that waits for the hooks of other units on its machine.
+const lockHeld = "the machine lock is held"
 
 // workload returns what the charm of a unit that runs no hook reports, if it is waiting for something.
 func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
@@ -165,7 +179,7 @@ func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 		Text: fmt.Sprintf("unit %q says that it is %s", u.Name, s.Status)}
 	switch s.Status {
 	case entity.StatusBlocked:
-		reason.By = entity.ByUser
+		reason.By, reason.Hint = entity.ByUser, unblocks(u, s.Message)
 	case entity.StatusWaiting, entity.StatusMaintenance:
 	default:
 		return
@@ -174,6 +188,17 @@ func (x *explainer) workload(u modeldb.Unit, s entity.Status) {
 		reason.Text += ": " + s.Message
 	}
 	x.add(reason)
+}
+
+// unblocks says what a user can do about a unit that is blocked: what its charm says, if that is a command. It is quoted, so
+// that no page offers to run what a charm has made up.
+func unblocks(u modeldb.Unit, said string) string {
+	if _, command, ok := strings.Cut(said, "juju "); ok {
+		command, _, _ = strings.Cut(command, "`")
+		return fmt.Sprintf("do what its charm says: %q", "juju "+strings.TrimRight(command, ` .;:,'")`))
+	}
+	return fmt.Sprintf("give its charm what it asks for, with juju config %s, juju integrate or juju attach-resource; or see what it has logged: "+
+		"juju debug-log --replay --no-tail -i %s", u.Service, entity.UnitTag(u.Name))
 }
 
 // uprooted explains what the machine of a Dying unit is waiting for, if the instance on which the unit's

@@ -46,8 +46,18 @@ func (x *explainer) storage(ctx context.Context, s modeldb.Storage, depth int) e
 	reason := entity.Reason{Depth: depth, Of: entity.StorageTag(s.ID).String(), By: entity.ByProvisioner, Since: s.Since}
 	switch {
 	case a != nil && a.Life == entity.Dying:
-		reason.By, reason.Since = entity.UnitTag(a.Unit).String(), a.Since
+		unit := entity.UnitTag(a.Unit)
+		reason.By, reason.Since = unit.String(), a.Since
 		reason.Text = fmt.Sprintf("the agent of unit %q must run its hooks and detach storage %q", a.Unit, s.ID)
+		x.add(reason)
+		if x.seen[unit] {
+			return nil
+		}
+		// What keeps it from that, such as a hook that has failed.
+		if _, err := x.explain(ctx, unit, depth+1); !entity.IsNotFound(err) {
+			return err
+		}
+		return nil
 	case a != nil && a.Life == entity.Dead:
 		reason.Since = a.Since
 		reason.Text = fmt.Sprintf("the storage provisioner must detach storage %q from machine %s", s.ID, a.Machine)
