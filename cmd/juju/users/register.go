@@ -19,12 +19,15 @@ import (
 )
 
 func RegisterCommand(s *cli.Session) *cobra.Command {
+	replace := false
 	cmd := &cobra.Command{
 		Use:   "register [STRING]",
 		Short: "Register as a new user of a controller",
 		Long: `Register with a controller to which an administrator has added you. STRING is the output
 of add-user. You choose a password, which invalidates the string, and a name for the
-controller on this client.
+controller on this client. With --replace, that may be the name of a controller that this
+client knows, and the controller may be one: what was stored of it is forgotten. A
+controller that was bootstrapped by this client is not replaced.
 
 Without STRING, the command prompts for it: on a shared host, others can see the arguments
 of a command. The password is stored in $JUJU_DATA, where only you can read it, until juju
@@ -34,13 +37,14 @@ logout.`,
 		Annotations: cli.SeeAlso("add-user", "login", "unregister"),
 		Args:        cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return register(cmd.Context(), s, args)
+			return register(cmd.Context(), s, args, replace)
 		},
 	}
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace a controller of that name, or the same one, on this client")
 	return cmd
 }
 
-func register(ctx context.Context, s *cli.Session, args []string) error {
+func register(ctx context.Context, s *cli.Session, args []string, replace bool) error {
 	if len(args) == 0 {
 		token, err := s.AskSecret(ctx, "Registration string: ")
 		if err != nil {
@@ -61,17 +65,23 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 		return err
 	}
 	for name, ctrl := range contents.Controllers {
-		if ctrl.CACert == r.caCert() {
+		if ctrl.CACert != r.caCert() {
+			continue
+		}
+		if !replace {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists,
 				"this controller has already been registered on this client as %q", name),
-				"To forget it first: juju unregister %s; or use another JUJU_DATA", name)
+				"To replace it: juju register --replace; to forget it first: juju unregister %s; or use another JUJU_DATA", name)
+		}
+		if err := replaceable(name, ctrl); err != nil {
+			return err
 		}
 	}
 	password, err := s.NewPassword(ctx, "Enter a new password: ", "Confirm password: ")
 	if err != nil {
 		return err
 	}
-	name, err := controllerNameFor(ctx, s, contents, r.Controller)
+	name, err := controllerNameFor(ctx, s, contents, r.Controller, replace)
 	if err != nil {
 		return err
 	}
@@ -85,13 +95,31 @@ func register(ctx context.Context, s *cli.Session, args []string) error {
 		return err
 	}
 	s.Note("Initial password successfully set for %s.", r.User)
-	return enter(ctx, s, st, cli.Target{Name: name, Controller: ctrl})
+	if contents.Controllers[name] != nil { // its machines are others
+		if err := ssh.Forget(st, name); err != nil {
+			return err
+		}
+	}
+	if err := enter(ctx, s, st, cli.Target{Name: name, Controller: ctrl}); err != nil {
+		return err
+	}
+	return forgetSame(ctx, st, contents, name, ctrl.CACert)
 }
 
-// controllerNameFor prompts for an unused name for a controller.
-func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string) (string, error) {
+// replaceable returns an error if a controller would be lost if this client knew it no more.
+func replaceable(name string, ctrl *store.Controller) error {
+	if _, own := clouds.Homes[ctrl.Cloud]; own {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was bootstrapped by this client, and would be lost", name),
+			"To use another name, or another JUJU_DATA, register without --replace. To destroy it and everything in it: "+
+				"juju destroy-environment %s", name)
+	}
+	return nil
+}
+
+// controllerNameFor prompts for a name for a controller: an unused one, unless the other is replaced.
+func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string, replace bool) (string, error) {
 	_, taken := c.Controllers[suggested]
-	if taken || clouds.CheckName(suggested) != nil {
+	if taken && !replace || clouds.CheckName(suggested) != nil {
 		suggested = ""
 	}
 	prompt := "Enter a name for this controller: "
@@ -108,11 +136,35 @@ func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, s
 	if err := clouds.CheckName(name); err != nil {
 		return "", err
 	}
-	if _, taken := c.Controllers[name]; taken {
+	ctrl, taken := c.Controllers[name]
+	if taken && replace {
+		return name, replaceable(name, ctrl)
+	}
+	if taken {
 		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name),
-			"Choose another name.")
+			"Choose another name, or replace it: juju register --replace")
 	}
 	return name, nil
+}
+
+// forgetSame forgets a controller under the other names that it had on this client.
+func forgetSame(ctx context.Context, st *store.Store, before *store.Contents, name, caCert string) error {
+	for other, ctrl := range before.Controllers {
+		if other == name || ctrl.CACert != caCert {
+			continue
+		}
+		if err := ssh.Forget(st, other); err != nil {
+			return err
+		}
+		err := st.Update(ctx, func(c *store.Contents) error {
+			delete(c.Controllers, other)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter logs in for the first time, stores the controller, and lists its models.

@@ -47,7 +47,7 @@ func TestRegisterAndLogIn(t *testing.T) {
 	bob.Sees(1, "", asks+"ERROR \"a/b\" is not a valid controller name: it may contain only letters, digits, hyphens and dots\n")
 	bob.Note(func(c *store.Contents) { c.Controllers["mine"] = &store.Controller{User: "bob"} })
 	types(bob, "register "+token, "secret", "secret", "mine")
-	bob.Sees(1, "", asks+"ERROR controller \"mine\" already exists\nChoose another name.\n")
+	bob.Sees(1, "", asks+"ERROR controller \"mine\" already exists\nChoose another name, or replace it: juju register --replace\n")
 	types(bob, "register", token, "secret", "secret", "")
 	bob.Sees(0, "", "Registration string: \n"+asks+"Initial password successfully set for bob.\n\n"+
 		"Welcome, bob. You are now logged into \"prod\".\n\n"+
@@ -159,5 +159,46 @@ func TestLogoutOfOneOfSeveral(t *testing.T) {
 	u.Types("login", "-c", "prod")
 	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "username: \nERROR invalid user name \"\"\n") {
 		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
+	}
+}
+
+// With --replace, a controller that is known by the same name, or by another, makes room for the one that is registered. One that
+// this client has bootstrapped does not.
+func TestRegisterReplaces(t *testing.T) {
+	t.Parallel()
+	admin := realtest.NewUser(t, newUser(t))
+	admin.Note(func(c *store.Contents) {
+		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = admin.Info.Addresses, admin.Info.CACert
+	})
+	admin.Session.ConnectController = func(ctx context.Context, _ cli.Target) (io.Closer, error) {
+		return client.Dial(ctx, admin.Info)
+	}
+	_, token, _ := strings.Cut(admin.Runs("add-user", "bob"), "juju register ")
+	token, _, _ = strings.Cut(token, "\n")
+	bob := newcomer(t)
+	bob.Note(func(c *store.Contents) {
+		c.Controllers["own"] = &store.Controller{CACert: "mine", Cloud: "local"}
+		c.Controllers["prod"] = &store.Controller{CACert: "other"}
+		c.Controllers["alias"] = &store.Controller{CACert: admin.Info.CACert, User: "old"}
+	})
+	types(bob, "register "+token)
+	if said := bob.Err.String(); bob.Code != 1 || !strings.Contains(said, "To replace it: juju register --replace") {
+		t.Errorf("exit code %d, %s", bob.Code, said)
+	}
+	types(bob, "register --replace "+token, "secret", "secret", "own")
+	if said := bob.Err.String(); bob.Code != 1 || !strings.Contains(said, "controller \"own\" was bootstrapped by this client, and would be lost") {
+		t.Errorf("exit code %d, %s", bob.Code, said)
+	}
+	types(bob, "register --replace "+token, "secret", "secret", "")
+	if bob.Code != 0 {
+		t.Errorf("exit code %d, %s", bob.Code, bob.Err.String())
+	}
+	c, err := bob.Store().Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Current != "prod" || len(c.Controllers) != 2 || c.Controllers["own"] == nil || c.Controllers["prod"].CACert != admin.Info.CACert ||
+		c.Controllers["prod"].User != "bob" {
+		t.Errorf("it knows %+v", c)
 	}
 }

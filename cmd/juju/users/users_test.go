@@ -179,7 +179,7 @@ func TestRegistrationStrings(t *testing.T) {
 	u.Sees(0, "Ask the user to run:\n     juju register "+token+"\n", "Password for \"bob\" has been reset.\n")
 	u.Types("register", token) // by who knows the controller
 	u.Sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
-		"To forget it first: juju unregister prod; or use another JUJU_DATA\n")
+		"To replace it: juju register --replace; to forget it first: juju unregister prod; or use another JUJU_DATA\n")
 }
 
 func TestInvalidPasswords(t *testing.T) {
