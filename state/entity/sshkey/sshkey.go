@@ -19,14 +19,14 @@ type Key struct {
 	Comment     string
 }
 
-// Parse parses one key. The error is Invalid if the line is not a key, or has options, because those
-// could make a machine run commands.
+// Parse parses one key, with which blank lines and comments may come, as in a file. The error is Invalid if the line is not a
+// key, or has options, because those could make a machine run commands.
 func Parse(line string) (Key, error) {
 	public, comment, options, rest, err := ssh.ParseAuthorizedKey([]byte(line))
 	switch {
 	case strings.TrimSpace(line) == "":
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: it is empty")
-	case err != nil, len(rest) > 0:
+	case err != nil, !isBlank(string(rest)):
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %s", shorten(line))
 	case strings.ContainsFunc(comment, unprintable):
 		return Key{}, entity.Errorf(entity.Invalid, "invalid ssh key: %q: the comment has unprintable characters", shorten(line))
@@ -40,6 +40,16 @@ func Parse(line string) (Key, error) {
 	return Key{text, ssh.FingerprintSHA256(public), ssh.FingerprintLegacyMD5(public), comment}, nil
 }
 
+// isBlank reports whether a text is only blank lines and comments.
+func isBlank(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
 // unprintable reports whether a character could affect a terminal or an editor.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }
 
@@ -49,8 +59,8 @@ func ParseAll(text string) ([]Key, error) {
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
+		line := lines.Text()
+		if isBlank(line) {
 			continue
 		}
 		key, err := Parse(line)

@@ -19,6 +19,9 @@ func TestParse(t *testing.T) {
 	if err != nil || key != want {
 		t.Errorf("got %+v, %v, want %+v", key, err, want)
 	}
+	if more, err := Parse("\n# mine\n" + alice + "\r\n\n  # of the laptop\n"); err != nil || more != key {
+		t.Errorf("with blank lines and comments it is %+v, %v", more, err)
+	}
 	for id, is := range map[string]bool{want.Fingerprint: true, want.Legacy: true, "alice@laptop": true, "": false,
 		"alice": false, alice: true, strings.Join(strings.Fields(alice)[:2], " "): true, bob: false} {
 		if key.Is(id) != is {
