@@ -91,7 +91,7 @@ func (st *State) offerable(ctx context.Context, o *ops, service, name string) (m
 	ends := modeldb.EndpointsOf(service, ch.Meta)
 	i := slices.IndexFunc(ends, func(e modeldb.Endpoint) bool { return e.Name == name })
 	if i < 0 {
-		return modeldb.Endpoint{}, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, name)
+		return modeldb.Endpoint{}, noEndpoint(service, name, ends)
 	}
 	if e := ends[i]; e.Role == string(charm.RolePeer) || e.Scope == string(charm.ScopeContainer) {
 		return e, entity.Errorf(entity.Invalid, "endpoint %s is for units of its own model only", e)

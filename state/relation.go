@@ -217,8 +217,8 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(modeldb.EndpointsOf(e.Service, ch.Meta), e.ImplementedBy) {
-			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
+		if all := modeldb.EndpointsOf(e.Service, ch.Meta); !slices.ContainsFunc(all, e.ImplementedBy) {
+			return noEndpoint(e.Service, e.Name, all)
 		}
 		keeps := bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}}
 		if doc.IsContainer() {

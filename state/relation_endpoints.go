@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -77,7 +78,20 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]modeldb.End
 			return []modeldb.Endpoint{e}, nil
 		}
 	}
-	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)
+	return nil, noEndpoint(service, endpoint, all)
+}
+
+// noEndpoint returns the error of an endpoint that a service lacks. Its hint names those that the charm has itself, if any.
+func noEndpoint(service, endpoint string, all []modeldb.Endpoint) error {
+	var texts []string
+	for _, e := range all {
+		if !e.Implicit || len(all) == 1 {
+			texts = append(texts, fmt.Sprintf("%s (%s, interface %s)", e.Name, e.Role, e.Interface))
+		}
+	}
+	slices.Sort(texts)
+	return entity.WithHint(entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint), "It has %s",
+		strings.Join(texts, ", "))
 }
 
 // endpointsIn returns the endpoints of a service or remote service.
