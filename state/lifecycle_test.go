@@ -216,6 +216,15 @@ func TestMachineWithUnitsIsNotDestroyed(t *testing.T) {
 	w.ok(err)
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
 	w.refused(m.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+	svc, err := w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	_, err = svc.AddUnits(w.ctx, 2, []entity.Placement{{Machine: "0"}, {Machine: "0"}})
+	w.ok(err)
+	if got := entity.Hint(m.Destroy(w.ctx, entity.Destruction{})); got != "Destroy its 3 units first: juju destroy-unit mysql/0 mysql/1 mysql/2" {
+		t.Errorf("it says %q", got)
+	}
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
 
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(m.Destroy(w.ctx, entity.Destruction{})) // its unit is Dying
@@ -387,8 +396,12 @@ func TestFindRelationByEndpoints(t *testing.T) {
 		_, err := w.st.AddRelation(w.ctx, c.ends...)
 		w.refused(err, c.kind, c.words)
 	}
+	_, err := w.st.AddRelation(w.ctx, "both:db", "wordpress")
+	if got, want := entity.Hint(err), "It has a (provider, interface mysql), b (provider, interface mysql)"; got != want {
+		t.Errorf("of an endpoint that is not there it says %q, want %q", got, want)
+	}
 	w.relate("mysql", "wordpress")
-	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
+	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": relation already exists`)
 
 	// A relation is found that has an endpoint which every charm has, although others would fit.

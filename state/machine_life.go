@@ -152,8 +152,15 @@ func (m *Machine) hostsUnit(ctx context.Context, ref lifecycle.Ref, which ...bso
 		return tooQuick()
 	}
 	slices.SortFunc(units, func(a, b modeldb.Unit) int { return entity.CompareNatural(a.Name, b.Name) })
-	return entity.WithHint(entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name),
-		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
+	refusal := entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name)
+	if len(units) == 1 {
+		return entity.WithHint(refusal, "Destroy the unit first: juju destroy-unit %s", units[0].Name)
+	}
+	var names []string
+	for _, u := range units {
+		names = append(names, u.Name)
+	}
+	return entity.WithHint(refusal, "Destroy its %d units first: juju destroy-unit %s", len(names), strings.Join(names, " "))
 }
 
 // hostsContainers returns the error that names the containers on the machine.
