@@ -187,7 +187,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u := newUser(t)
 	u.Note(func(c *store.Contents) { c.Controllers["prod"].Cloud = "local" })
 	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
-		"and removes all their data. Continue? [y/N] "
+		"and removes all their data, but not their storage. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
 		u.Session.Stdin = strings.NewReader(answer)
 		u.Session.ErrTerminal, u.Env["NO_COLOR"] = true, "1"

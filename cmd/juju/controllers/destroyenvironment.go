@@ -226,7 +226,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name, hosts string) er
 		hosts = fmt.Sprintf(machines.HostsWarning, display.Line(hosts))
 	}
 	fmt.Fprintf(d.Stderr, "This destroys controller %q with all its models, services and machines,\n"+
-		"and removes all their data. %sContinue? [y/N] ", name, hosts)
+		"and removes %s. %sContinue? [y/N] ", name, models.DataRemoved(!d.destroyStorage), hosts)
 	answers := make(chan string, 1)
 	go func() { // may outlive ctx: a read from a terminal can't be canceled
 		line, _ := bufio.NewReader(d.Stdin).ReadString('\n')

@@ -121,7 +121,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 			qualified := model.Owner + "/" + model.Name
 			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.Find(ctx, qualified, api) })
 		}
-		if err := d.confirm(ctx, api, model, hosts.Names()); err != nil {
+		if err := d.confirm(ctx, api, model, hosts.Names(), how.Release); err != nil {
 			return err
 		}
 		if how.Release {
@@ -148,7 +148,8 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 			still = how.Timeout + removalTime
 			bound = max(bound, still)
 		}
-		obstacles := &obstacles{destroyModel: d, model: t.Name + ":" + model.Owner + "/" + model.Name}
+		obstacles := &obstacles{destroyModel: d, model: t.Name + ":" + model.Owner + "/" + model.Name,
+			forced: how.Strength == entity.Force}
 		defer obstacles.close()
 		if bound == 0 {
 			d.Note("Model %q is being destroyed. To follow its progress: juju show-model %s", model.Name, arg)
@@ -177,7 +178,8 @@ func (d *destroyModel) storageOf(ctx context.Context, controller string, model c
 }
 
 // confirm rejects the controller's own model, and asks for confirmation, unless --yes was given.
-func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model client.Model, hosts string) error {
+func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model client.Model, hosts string,
+	keepsStorage bool) error {
 	info, err := api.ModelInfo(ctx, model.UUID)
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 		hosts = fmt.Sprintf(machines.HostsWarning, display.Line(hosts))
 	}
 	answer, err := d.Ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
-		"and removes all their data. %sContinue? [y/N] ", model.Name, len(info.Machines), hosts))
+		"and removes %s. %sContinue? [y/N] ", model.Name, len(info.Machines), DataRemoved(keepsStorage), hosts))
 	if err != nil {
 		return err
 	}
@@ -201,6 +203,14 @@ func (d *destroyModel) confirm(ctx context.Context, api describeModelsAPI, model
 	}
 	return entity.WithHint(errors.New("nothing was destroyed"),
 		"To destroy it without confirmation: juju destroy-model %s -y", model.Name)
+}
+
+// DataRemoved says what a destruction removes of what there is.
+func DataRemoved(keepsStorage bool) string {
+	if keepsStorage {
+		return "all their data, but not their storage"
+	}
+	return "all their data"
 }
 
 // gone waits until the model is removed, and reports what it left in the cloud. It reconnects when the connection is
@@ -267,8 +277,11 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			if still > 0 {
 				after = fmt.Sprint(still, " without progress")
 			}
-			return entity.WithHint(fmt.Errorf("gave up after %s: model %q is still being destroyed", after, model.Name),
-				"To see why: juju explain -m %s; to finish without its agents: juju destroy-model --force %[1]s", model.Name)
+			hint := fmt.Sprintf("To see why: juju explain -m %s", model.Name)
+			if !obstacles.forced {
+				hint += "; to finish without its agents: juju destroy-model --force " + model.Name
+			}
+			return entity.WithHint(fmt.Errorf("gave up after %s: model %q is still being destroyed", after, model.Name), "%s", hint)
 		}
 	}
 }
@@ -310,6 +323,7 @@ func (r *remaining) shrinks(life string, machines, waiting int) bool {
 type obstacles struct {
 	*destroyModel
 	model    string // CONTROLLER:OWNER/MODEL
+	forced   bool   // no hook keeps the model from its end
 	api      obstaclesAPI
 	reported map[string]bool
 	offered  bool // what can be done about failed hooks
@@ -363,7 +377,7 @@ func (o *obstacles) noteFailed(units []string) {
 	for _, text := range units {
 		o.destroyModel.Note("Waiting for a user: %s", display.Line(text))
 	}
-	if len(units) == 0 || o.offered {
+	if len(units) == 0 || o.offered || o.forced {
 		return
 	}
 	o.offered = true

@@ -38,6 +38,13 @@ func TestDestroyModelSaysWhatWaitsForAUser(t *testing.T) {
 			t.Errorf("%s: said %s", line, said)
 		}
 	}
+	// Who has used --force is not told to use it.
+	u.Controller.Add("admin", "default")
+	u.Controller.Stays = 3
+	u.Types("destroy-model", "default", "-y", "--force")
+	if said := u.Err.String(); !strings.Contains(said, "hook failed") || strings.Contains(said, "--force") {
+		t.Errorf("said %s", said)
+	}
 }
 
 // Another unit whose hook fails is told of, but not again what can be done. When the model is asked on a connection that is

@@ -193,7 +193,11 @@ const (
 
 // Unreadable returns the error of a file of the client's data that can't be read, for a reason.
 func Unreadable(path string, why error) error {
-	return entity.WithHint(fmt.Errorf("cannot read %s: %w", path, why), "Correct the file, or restore it from a copy.")
+	err := fmt.Errorf("cannot read %s: %w", path, why)
+	if errors.Is(why, fs.ErrPermission) {
+		return entity.WithHint(err, "The file is another user's, or in a directory that is. Run juju as that user, or set JUJU_DATA to a directory of yours.")
+	}
+	return entity.WithHint(err, "Correct the file, or restore it from a copy.")
 }
 
 // Read returns the contents of the store, which are empty if it does not exist.

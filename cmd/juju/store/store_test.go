@@ -227,7 +227,11 @@ func TestBadFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir(), modelsName), []byte("a: ["), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Read(); err == nil || !strings.Contains(err.Error(), modelsName) {
+	if _, err := s.Read(); err == nil || !strings.Contains(err.Error(), modelsName) || !strings.HasPrefix(entity.Hint(err), "Correct the file") {
 		t.Errorf("%v", err)
+	}
+	denied := Unreadable("f", &fs.PathError{Op: "open", Path: "f", Err: fs.ErrPermission})
+	if hint := entity.Hint(denied); !strings.HasPrefix(hint, "The file is another user's") {
+		t.Errorf("of a file that may not be read it says %q", hint)
 	}
 }
