@@ -46,6 +46,21 @@ const maxBundle = 5 << 20
 // bundleFile is the bundle in a directory or archive.
 const bundleFile = "bundle.yaml"
 
+// charmFiles are the YAML files of a charm's directory that are the first argument of nobody who means a bundle.
+var charmFiles = []string{"metadata.yaml", "charmcraft.yaml", "config.yaml", "actions.yaml", "manifest.yaml"}
+
+// CheckCharmFile returns an error if a path is a file of a charm's directory, rather than the directory.
+func CheckCharmFile(path string) error {
+	if !slices.Contains(charmFiles, filepath.Base(path)) {
+		return nil
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return nil
+	}
+	return entity.WithHint(cli.Usagef("cannot deploy %s: it is a file of a charm", path),
+		"To deploy the charm, specify its directory: juju deploy %s", filepath.Dir(path))
+}
+
 // IsBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, standard input, or a
 // directory or archive with a bundle.yaml and no metadata.yaml.
 func IsBundle(path string) bool {

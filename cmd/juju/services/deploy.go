@@ -155,6 +155,11 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return cli.Usagef("no charm specified")
 	}
+	if !d.Embedded {
+		if err := bundles.CheckCharmFile(args[0]); err != nil {
+			return err
+		}
+	}
 	if !d.Embedded && bundles.IsBundle(args[0]) {
 		if len(args) > 1 {
 			return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])

@@ -169,6 +169,14 @@ func TestDeployRefusals(t *testing.T) {
 		!strings.HasSuffix(u.Err.String(), "\nFix the charm and deploy it again.\n") {
 		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
 	}
+	for _, name := range []string{"metadata.yaml", "config.yaml"} {
+		clitest.Write(t, filepath.Join(broken, name), "name: web\n")
+		u.Types("deploy", filepath.Join(broken, name))
+		if said := u.Err.String(); u.Code != 2 || !strings.Contains(said, name+": it is a file of a charm\n") ||
+			!strings.Contains(said, "To deploy the charm, specify its directory: juju deploy "+broken+"\n") {
+			t.Errorf("exit code %d, %s", u.Code, said)
+		}
+	}
 	u.Types("deploy", notZip)
 	if u.Code != 1 || !strings.HasPrefix(u.Err.String(), "ERROR cannot read charm \""+notZip) {
 		t.Errorf("exit code %d, %s", u.Code, u.Err.String())
