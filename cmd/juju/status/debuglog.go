@@ -28,7 +28,8 @@ func DebugLogCommand(s *cli.Session) *cobra.Command {
 Filter lines by agent, module and level. An agent is given by its unit or machine, or as
 it appears in the log; a trailing * matches anything. A module includes the modules below
 it. A line must match one of the values of each flag that is given. --format json prints
-each line as a JSON object.`,
+each line as a JSON object. Without new lines to wait for, it is an error if the log has
+none of what --include names and the model does not have that either.`,
 		Example: `  juju debug-log
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
@@ -77,6 +78,7 @@ type debugLog struct {
 	paints                  bool // with colors
 	format                  string
 	noted                   bool // noteAbsent has run
+	absent                  int  // how many names in --include are not in the model
 }
 
 // retryPause is the delay before reconnecting.
@@ -155,7 +157,9 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	if err := d.noteAbsent(ctx, api); err != nil {
 		return err
 	}
-	return api.DebugLog(ctx, d.query, func(m debuglog.Message) error {
+	lines := 0
+	err := api.DebugLog(ctx, d.query, func(m debuglog.Message) error {
+		lines++
 		if d.format == "json" {
 			text, err := display.JSON(loggedLine{m.Timestamp.UTC().Format(time.RFC3339Nano), m.Entity, m.Severity, m.Module,
 				m.Location, m.Message})
@@ -168,6 +172,10 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 		_, err := fmt.Fprintln(d.Stdout.Raw(), d.line(m))
 		return err
 	})
+	if err == nil && d.query.NoTail && lines == 0 && d.absent == len(d.query.IncludeEntity) && d.absent > 0 {
+		return entity.Errorf(entity.NotFound, "the log has no lines of %s", strings.Join(d.query.IncludeEntity, ", "))
+	}
+	return err
 }
 
 // A loggedLine is the JSON form of an entry of the log, with Juju's keys.
@@ -180,7 +188,7 @@ type loggedLine struct {
 	Message   string `json:"message"`
 }
 
-// noteAbsent reports, once, which entities in --include and --exclude are not in the model. That is not an error, since
+// noteAbsent reports, once, which entities in --include and --exclude are not in the model. That alone is not an error, since
 // the log also has lines of removed entities.
 func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 	patterns := slices.Concat(d.query.IncludeEntity, d.query.ExcludeEntity)
@@ -192,7 +200,7 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 		return err
 	}
 	d.noted = true
-	for _, pattern := range patterns {
+	for i, pattern := range patterns {
 		found := slices.ContainsFunc(wait.Entities(m), func(t wait.Entity) bool {
 			switch t.Kind {
 			case "unit":
@@ -202,6 +210,9 @@ func (d *debugLog) noteAbsent(ctx context.Context, api wait.StatusAPI) error {
 			}
 			return false
 		})
+		if !found && i < len(d.query.IncludeEntity) && !strings.HasSuffix(pattern, "*") {
+			d.absent++
+		}
 		if !found {
 			d.Note("Model %[2]q has no unit or machine %[1]q. To see what is in the model: juju status", pattern, m.Model.Name)
 		}

@@ -132,5 +132,9 @@ func TestDebugLogNotesAbsentEntities(t *testing.T) {
 			"status\n")
 	}
 	u.Types("debug-log", "-q", "-i", "nope/0")
+	u.Sees(1, "", "ERROR the log has no lines of nope/0\nTo see what is in the model: juju status\n")
+	u.Types("debug-log", "-q", "-i", "nope/*")
+	u.Sees(0, "", "")
+	u.Types("debug-log", "-q", "-i", "nope/0", "-i", "web/0")
 	u.Sees(0, "", "")
 }
