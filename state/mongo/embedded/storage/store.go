@@ -81,7 +81,11 @@ const (
 // Open opens the store in dir, creating it if it does not exist. It fails if another process has it open.
 func Open(dir string, opts Options) (*Store, error) {
 	if opts.FS == nil {
-		opts.FS = vfs.Default
+		host := private{vfs.Default}
+		if err := host.claim(dir); err != nil {
+			return nil, fmt.Errorf("cannot make the store's directory private: %w", err)
+		}
+		opts.FS = host
 	}
 	if opts.CacheSize == 0 {
 		opts.CacheSize = 32 << 20
