@@ -219,6 +219,8 @@ func TestDashboardAccess(t *testing.T) {
 	for _, path := range []string{"", "unit/mysql/0", "picture.json", "events", "log?entity=unit-mysql-0", "command?line=add-machine"} {
 		if text := b.get(403, "admin/default/"+path); strings.Contains(text, "mysql") {
 			t.Errorf("%q shows\n%s", path, text)
+		} else if none := b.get(403, "admin/nosuch/"+path); none != text {
+			t.Errorf("%q of a model that is there:\n%s\nand of one that is not:\n%s", path, text, none)
 		}
 	}
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))

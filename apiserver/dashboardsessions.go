@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"time"
 
 	"juju/apiserver/dashboard"
+	"juju/apiserver/facades"
 	"juju/state/controller"
 	"juju/state/entity"
 )
@@ -79,7 +82,9 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 	v := &pageVisit{visitor: &visitor{model: s.controllerModel}, addr: g.Conn.RemoteAddr()}
 	uuid := ""
 	if name != "" {
-		if v.row, err = s.controller.ModelNamed(ctx, owner, name); err != nil {
+		if v.row, err = s.controller.ModelNamed(ctx, owner, name); entity.IsNotFound(err) {
+			return nil, s.unlessSuperuser(ctx, in, c.Value, err)
+		} else if err != nil {
 			return nil, err
 		}
 		uuid = v.row.UUID
@@ -89,6 +94,15 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 	}
 	v.identity, err = s.identifySession(ctx, in, c.Value, uuid)
 	return v, err
+}
+
+// unlessSuperuser returns why a superuser gets no page of a model. Others learn no more than of a model that they may not read.
+func (s *Server) unlessSuperuser(ctx context.Context, in controller.Session, text string, why error) error {
+	id, err := s.identifySession(ctx, in, text, "")
+	if err == nil && id.ControllerAccess == controller.AccessSuperuser {
+		return why
+	}
+	return cmp.Or(err, facades.Denied())
 }
 
 // errNoSession sends who has no session to the page for a log-in.
