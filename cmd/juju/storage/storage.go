@@ -43,9 +43,11 @@ func StorageCommand(s *cli.Session) *cobra.Command {
 		Aliases: []string{"list-storage"},
 		Short:   "List storage",
 		Long: `List the storage instances of a model with their units. An instance without a unit is not
-attached, and can be attached to a unit. With --filesystem, list the filesystems that hold the data instead, with
-the cloud's ids and where they are mounted, of MACHINEs only if there are any. There are no volumes, which are what
---volume lists in Juju.`,
+attached, and can be attached to a unit.
+
+With --filesystem, list the filesystems that hold the data instead, with the cloud's ids
+and where they are mounted; with MACHINEs, only theirs. There are no volumes, which are
+what --volume lists in Juju.`,
 		Example: `  juju storage
   juju storage --filesystem 0
   juju storage --format yaml`,
