@@ -52,6 +52,7 @@ var absent = []absence{
 	{names: "charm-resources list-charm-resources", why: noHub},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule",
 		why: "Whom the ports of a service are open to is said with the service: juju expose SERVICE --to-cidrs CIDRS."},
+	{names: "application-storage", why: "The storage of new units of a service is what juju deploy --storage said. To add to a unit: juju add-storage."},
 	{names: "action", use: "juju actions"},
 	{names: "debug-code", why: "juju debug-hooks opens a shell in place of a hook."},
 	{names: "space", use: "juju spaces"},

@@ -34,13 +34,20 @@ func TestComingFromJuju(t *testing.T) {
 	}
 	const page = "../../../doc/coming-from-juju.md"
 	generated.Part(t, page, "commands", table, *update)
+	dash := func(names string) string {
+		words := strings.Fields(names)
+		for i, name := range words {
+			words[i] = "`" + dashed(name) + "`"
+		}
+		return strings.Join(words, ", ")
+	}
 	table = "| flag | of | why, or what to do instead |\n|---|---|---|\n"
 	for _, a := range absentFlags {
 		of := code(a.commands, "")
 		if of == "" {
 			of = "any"
 		}
-		table += fmt.Sprintf("| %s | %s | %s |\n", code(a.names, "--"), of, cell(a.why))
+		table += fmt.Sprintf("| %s | %s | %s |\n", dash(a.names), of, cell(a.why))
 	}
 	generated.Part(t, page, "flags", table, *update)
 }

@@ -47,19 +47,69 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"to-default", "", "to reset an option to its default: juju config SERVICE --reset KEY, or juju unset"},
 	{"cloud region", "model-config model-defaults", "all models of a controller are in one region of one cloud"},
 	{"show-password", "show-controller", "this client keeps your password in a file that only you can read, accounts.yaml"},
+	{"B no-browser-login", "", "a login takes a password, and opens no browser"},
+	{"credential force", "add-cloud", "to add a credential: juju add-credential; a definition is only checked, not tried"},
+	{"c", "add-cloud update-cloud remove-cloud", "a controller has one cloud, on which it was bootstrapped"},
+	{"target-controller", "", "a definition is this client's: a controller has one cloud, on which it was bootstrapped"},
+	{"region", "add-credential update-credential", "a credential is for all regions of a cloud"},
+	{"c controller", "autoload-credentials", "to give a credential to a controller: juju update-credential"},
+	{"bootstrap-series", "bootstrap", "the controller's base is its host's"},
+	{"c controller all", "clouds", "it lists all clouds that this client knows; that of a controller shows juju show-controller"},
+	{"file", "controller-config", "it takes KEY=VALUE, and shows without arguments all that is set"},
+	{"ignore-read-only-fields", "", "give only the settings to change"},
+	{"managed", "controllers", "every controller is of its own cloud, and none is hosted for others"},
+	{"m model", "create-backup dashboard find-offers", "it is about a controller, which -c names"},
+	{"hide-credential port", "dashboard", "the controller serves the pages itself, and a browser logs in there"},
+	{"pty proxy no-host-key-checks", "debug-hooks", "it has a terminal, goes the way that juju ssh goes, and knows the keys of the machines"},
+	{"retry-delay", "debug-log", "it tries again at once, and then ever more slowly"},
+	{"t", "destroy-environment destroy-model", "it has no short form: --timeout"},
+	{"arch base series", "diff-bundle", "there is no charm store, where these choose a charm"},
+	{"format output o", "enable-ha", "it changes something, and prints only messages"},
+	{"app", "exec", "it has another name: --application"},
+	{"include-series", "export-bundle", "a bundle has bases and not series"},
+	{"force", "import-filesystem", "it takes only what no model has: detach and release it first"},
+	{"no-prompt trust", "login", "a password can be piped into it, and a controller is known by its registration"},
+	{"exact-time utc", "", "times for programs are in --format json"},
+	{"c controller", "offer offers remove-offer", "the controller is part of the model or the URL, as in CONTROLLER:MODEL"},
+	{"force-base", "upgrade-charm", "a service keeps its base; on another one, deploy it again under another name"},
+	{"num-units", "destroy-unit", "it takes the names of units"},
+	{"rename", "rename-space", "the new name is the second argument"},
+	{"include-config", "show-cloud", "it shows the settings that the definition has"},
+	{"timeout", "upgrade-controller upgrade-model", "it ends when the upgrade has, or with Ctrl-C, which does not stop the upgrade"},
 	{"split no-index out url discourse-ids", "documentation", "it prints one page; -o writes it to a file, and --man writes manual pages"},
+}
+
+// whyAbsent returns why a command lacks a flag that it has in Juju, or what to do instead; "" if the flag is no such one.
+func whyAbsent(cmd *cobra.Command, name string) string {
+	for _, a := range absentFlags {
+		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
+			return a.why
+		}
+	}
+	return ""
+}
+
+// dashed returns a flag as it is typed: -t, --trust.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // unknownFlag adds to the error of an unknown flag what to do instead, for a flag of Juju, or else similar flags.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
+	if letter, rest := strings.CutPrefix(err.Error(), "unknown shorthand flag: '"); rest {
+		name, _, _ = strings.Cut(letter, "'")
+	} else if !ok {
 		return err
 	}
-	for _, a := range absentFlags {
-		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
-			return cli.Usagef("juju %s has no flag --%s: %s", cmd.CalledAs(), name, a.why)
-		}
+	if why := whyAbsent(cmd, name); why != "" {
+		return cli.Usagef("juju %s has no flag %s: %s", cmd.CalledAs(), dashed(name), why)
+	}
+	if !ok {
+		return err
 	}
 	var flags []string
 	note := func(f *pflag.Flag) {
