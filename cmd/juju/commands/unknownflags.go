@@ -37,7 +37,7 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"user", "models", "to see whom a model is shared with: juju users MODEL"},
 	{"list", "switch", "to list the models: juju models; the controllers: juju controllers"},
 	{"no-download keep-copy notes", "create-backup", "the backup is in your file only"},
-	{"color no-color", "", "its output has no colors"},
+	{"color no-color", "", "its output has colors on terminals only, and NO_COLOR turns them off"},
 	{"max-wait", "", "how long it waits says --wait, or for commands --timeout"},
 	{"base series", "upgrade-charm", "a service keeps its base; on another one, deploy it again under another name"},
 	{"trust", "upgrade-charm", "to trust a service: juju trust SERVICE"},
