@@ -29,12 +29,12 @@ func TestDryRun(t *testing.T) {
 		"destroy-model default --dry-run":       "[DestroyModel default-uuid plain]",
 
 		// Several changes are planned together.
-		"add-machine -n 2 --dry-run":                               `[AddMachine "" "" "" AddMachine "" "" ""]`,
-		"config web a=b --reset c --dry-run":                       `[SetServiceConfig web map[a:b] "" ResetServiceConfig web [c]]`,
-		"model-config test-mode=true --reset http-proxy --dry-run": "[SetModelConfig map[test-mode:true] ResetModelConfig [http-proxy]]",
-		"add-relation web bob/shop.mysql --dry-run":                "[Consume bob/shop.mysql AddRelation [web mysql]]",
-		"upgrade-charm web --resume --dry-run":                     "[ResumeRollout web 0 0s]",
-		"upgrade-charm web --revert --dry-run":                     "[RevertRollout web 0 0s]",
+		"add-machine -n 2 --dry-run":                              `[AddMachine "" "" "" AddMachine "" "" ""]`,
+		"config web a=b --reset c --dry-run":                      `[SetServiceConfig web map[a:b] "" ResetServiceConfig web [c]]`,
+		"model-config host-lock=web --reset http-proxy --dry-run": "[SetModelConfig map[host-lock:web] ResetModelConfig [http-proxy]]",
+		"add-relation web bob/shop.mysql --dry-run":               "[Consume bob/shop.mysql AddRelation [web mysql]]",
+		"upgrade-charm web --resume --dry-run":                    "[ResumeRollout web 0 0s]",
+		"upgrade-charm web --revert --dry-run":                    "[RevertRollout web 0 0s]",
 	} {
 		u.Model.Calls = nil
 		u.Types(strings.Fields(line)...)

@@ -52,12 +52,15 @@ what --volume lists in Juju.`,
   juju storage --filesystem 0
   juju storage --format yaml`,
 		Annotations: cli.SeeAlso("show-storage", "attach-storage", "storage-pools", "status"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if filesystems || volumes {
+				return nil
+			}
+			return cli.AtMost(0)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, machines []string) error {
-			switch {
-			case filesystems && volumes:
+			if filesystems && volumes {
 				return cli.Usagef("--filesystem and --volume can not be used together")
-			case len(machines) > 0 && !filesystems && !volumes:
-				return cli.Usagef("unrecognized args: %q: only --filesystem and --volume take machines", machines)
 			}
 			if err := cli.CheckListFormat(output.Format); err != nil {
 				return err

@@ -1,17 +1,21 @@
-// Package shell writes command lines for POSIX shells.
+// Package shell writes command lines for POSIX shells. The hook tools, which start often, need it: so it needs little.
 package shell
 
-import (
-	"regexp"
-	"strings"
+import "strings"
+
+const (
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+	digits  = "0123456789"
 )
 
-// plain matches the words that no shell changes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*$`)
+// isPlain reports whether no shell changes a word. A = in front has a meaning for some.
+func isPlain(word string) bool {
+	return word != "" && word[0] != '=' && strings.Trim(word, letters+digits+"./:=@%+,-") == ""
+}
 
 // Word returns text as one word for a shell, with quotes only if it needs them.
 func Word(text string) string {
-	if plain.MatchString(text) {
+	if isPlain(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -26,8 +30,12 @@ func Line(words ...string) string {
 	return strings.Join(all, " ")
 }
 
-// assignment matches a word that sets a variable if it stands before a command.
-var assignment = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*=)(.+)$`)
+// assignment splits a word that sets a variable if it stands before a command.
+func assignment(word string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(word, "=")
+	ok = ok && name != "" && value != "" && strings.Trim(name, letters+digits) == "" && !strings.Contains(digits, name[:1])
+	return name, value, ok
+}
 
 // Script returns the script that the arguments of a command such as juju exec stand for, as in Juju: one argument is a script,
 // several are the words of one command. NAME=VALUE before the command's name sets a variable for it.
@@ -37,8 +45,8 @@ func Script(args []string) string {
 	}
 	all := make([]string, len(args))
 	for i, arg := range args {
-		if m := assignment.FindStringSubmatch(arg); m != nil {
-			all[i] = m[1] + Word(m[2]) // quotes around the name would make it the command's
+		if name, value, ok := assignment(arg); ok {
+			all[i] = name + "=" + Word(value) // quotes around the name would make it the command's
 		} else {
 			all[i] = Word(arg)
 		}
