@@ -1,9 +1,8 @@
 package state_test
 
 import (
-	"context"
+	"bytes"
 	"os"
-	"os/exec"
 	"regexp"
 	"testing"
 	"time"
@@ -65,13 +64,39 @@ func runOn(t *testing.T, store string, args ...string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, self, append(args, "-test.v")...)
+	cmd, release := mongotest.Leashed(t, self, append(args, "-test.v")...)
 	cmd.Env = append(os.Environ(), statetest.StoreVariable+"="+store)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("on %s: %v\n%s", store, err, out)
+	stuck := time.AfterFunc(stall, func() { release.Close() })
+	defer release.Close()
+	defer stuck.Stop()
+	var out progress
+	out.passed = func(n int) {
+		stuck.Reset(stall)
+		if n%20 == 0 {
+			t.Logf("%d tests have passed on %s", n, store)
+		}
 	}
-	return len(regexp.MustCompile(`(?m)^--- PASS: `).FindAll(out, -1))
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Errorf("on %s: %v\n%s", store, err, out.Bytes())
+	}
+	return len(regexp.MustCompile(`(?m)^--- PASS: `).FindAll(out.Bytes(), -1))
+}
+
+// stall is how long a store may take for one test: how long it needs for all of them depends on the machine.
+const stall = 4 * verify.Patience
+
+// A progress is what tests have printed. passed is called with their number when one more has passed.
+type progress struct {
+	bytes.Buffer
+	n      int
+	passed func(n int)
+}
+
+func (p *progress) Write(b []byte) (int, error) {
+	for range bytes.Count(b, []byte("--- PASS: ")) {
+		p.n++
+		p.passed(p.n)
+	}
+	return p.Buffer.Write(b)
 }

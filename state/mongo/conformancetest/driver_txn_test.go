@@ -207,9 +207,11 @@ func driveChangeStreams(t *testing.T, ctx context.Context, db *mongo.Database) {
 		t.Fatal(err)
 	}
 	next(stream, "drop", nil)
+	// A token that the server never gave: its history is lost, or, to MongoDB 4.0, it is no token at all.
 	lost := bson.D{{Key: "_data", Value: "00000000000000000000000000000000"}}
 	var history mongo.CommandError
-	if _, err := c.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(lost)); !errors.As(err, &history) || history.Code != 286 {
+	if _, err := c.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(lost)); !errors.As(err, &history) ||
+		history.Code != 286 && history.Code != 50811 {
 		t.Errorf("a token of another run gave %v", err)
 	}
 }

@@ -64,18 +64,15 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
 	address = verify.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
-	ctx, cancel := context.WithCancel(context.Background())
 	args := []string{"--dbpath", t.TempDir(), "--bind_ip", "127.0.0.1", "--port", port}
-	cmd := exec.CommandContext(ctx, m.path, append(args, flags...)...)
+	cmd, release := Leashed(t, m.path, append(args, flags...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = verify.Patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cancel()
+		release.Close()
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("output of %s:\n%s", m.path, out.Bytes())

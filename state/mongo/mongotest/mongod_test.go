@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,52 @@ func TestMongodIsStarted(t *testing.T) {
 	}
 	if open("mongodb://" + mongod.Start(t)).Shareable() {
 		t.Error("the standalone has transactions")
+	}
+}
+
+// TestMongodEndsWithTheTests kills a process of tests in the middle of one, as a timeout does: its mongod ends too.
+func TestMongodEndsWithTheTests(t *testing.T) {
+	verify.Only(t, "starts processes on ports that others may take")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := exec.Command(self, "-test.run", "^TestWithAMongod$")
+	tests.Env = append(os.Environ(), "MONGOD="+playedMongod(t), withAMongod+"=1", "TMPDIR="+t.TempDir())
+	out, err := tests.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tests.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	tests.Process.Kill()
+	tests.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(verify.Patience); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("tcp", strings.TrimSpace(address))
+		if err != nil {
+			break
+		}
+		conn.Close()
+		if time.Now().After(end) {
+			t.Fatalf("the mongod at %s is left", address)
+		}
+	}
+}
+
+// withAMongod has TestWithAMongod start one.
+const withAMongod = "JUJU_WITH_A_MONGOD"
+
+// TestWithAMongod is not a test: it is one that never ends, after it has printed the address of its mongod.
+func TestWithAMongod(t *testing.T) {
+	verify.Only(t, "starts a mongod for another test")
+	if os.Getenv(withAMongod) != "" {
+		fmt.Println(FindMongod(t).Start(t))
+		<-t.Context().Done()
 	}
 }
 
