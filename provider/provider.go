@@ -64,6 +64,7 @@ type StartParams struct {
 	// starts the container in the same zone. Clouds without containers return Invalid.
 	Parent      string
 	AgentConfig []byte // read by the machine agent at startup; contains secrets
+	UserData    string // the model's setting cloudinit-userdata; clouds without cloud-init ignore it
 	// RunsController means that the instance runs a controller, which is its own agent, and that AgentConfig is its
 	// configuration. Clouds on which only bootstrap starts controllers return NotSupported.
 	RunsController bool

@@ -197,7 +197,9 @@ func (c *Caller) watchMachineAgents(ctx context.Context) (<-chan struct{}, error
 	return c.Presence.WatchDepartures(ctx, c.Model.UUID()), nil
 }
 
-// agentModelConfig returns the model's settings, none of which is a secret.
+// agentModelConfig returns the model's settings without what may hold secrets and is for the provisioner only.
 func (c *Caller) agentModelConfig(ctx context.Context, _ entity.Tag) (modelconfig.Config, error) {
-	return c.Model.Settings().Config(ctx)
+	config, err := c.Model.Settings().Config(ctx)
+	delete(config, modelconfig.UserData)
+	return config, err
 }

@@ -1,9 +1,13 @@
 package facades_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
+	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/limits"
 	"juju/state/modelconfig"
 )
 
@@ -42,6 +46,35 @@ func TestSettingsOfModels(t *testing.T) {
 	has("7m", "model")
 	w.admin().says(step{"ModelConfig 3 ModelUnset", `{"keys":["update-status-hook-interval"]}`, `{}`})
 	has("5m", "default")
+}
+
+// What cloud-init is told can be long. It may hold secrets, so only the provisioner reads it, and no agent of a machine or unit.
+func TestUserDataOfMachines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	m0, u0 := entity.MachineTag("0"), entity.UnitTag("wordpress/0")
+	told := "packages: [curl]\n# " + strings.Repeat("-", limits.Name.Max)
+	w.ok(w.admin().client().SetModelConfig(t.Context(), map[string]string{modelconfig.UserData: told}))
+	err := w.admin().client().SetModelConfig(t.Context(), map[string]string{modelconfig.UserData: "users: []"})
+	if err == nil || err.Error() != "cannot change model config: cloudinit-userdata: users not allowed" {
+		t.Errorf("users: %v", err)
+	}
+	for who, read := range map[string]func(context.Context) (modelconfig.Config, error){
+		"the provisioner": client.ProvisionerFacade{Caller: w.manager().client()}.ModelConfig,
+		"a user":          w.admin().client().ModelConfig,
+	} {
+		if config, err := read(t.Context()); err != nil || config[modelconfig.UserData].Value != told {
+			t.Errorf("%s reads %q, %v", who, config[modelconfig.UserData], err)
+		}
+	}
+	for agent, read := range map[entity.Tag]func(context.Context, entity.Tag) (modelconfig.Config, error){
+		m0: client.MachinerFacade{Caller: w.agent(m0).client()}.ModelConfig, u0: w.uniter(u0).ModelConfig,
+	} {
+		config, err := read(t.Context(), agent)
+		if _, ok := config[modelconfig.UserData]; ok || err != nil || len(config) == 0 {
+			t.Errorf("%s reads %d settings, cloud-init's too or none: %v", agent, len(config), err)
+		}
+	}
 }
 
 // Defaults are those of the controller's one cloud and region. What a request has before and after a wrong part takes effect.

@@ -25,7 +25,7 @@ type modelConfigValue struct {
 
 // A ModelSet is the parameter of ModelSet: settings to change atomically.
 type ModelSet struct {
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config" limit:"file"`
 }
 
 // A ModelUnset is the parameter of ModelUnset: settings to reset to their defaults.

@@ -26,7 +26,7 @@ type SetModelDefaults struct {
 type ModelDefaultValues struct {
 	CloudTag    string         `json:"cloud-tag,omitempty"`
 	CloudRegion string         `json:"cloud-region,omitempty"`
-	Config      map[string]any `json:"config"`
+	Config      map[string]any `json:"config" limit:"file"`
 }
 
 // An UnsetModelDefaults is the parameter of UnsetModelDefaults.

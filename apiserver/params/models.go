@@ -178,19 +178,19 @@ type ControllerVersionResults struct {
 
 // A ControllerConfigResult is the result of Controller 12 ControllerConfig.
 type ControllerConfigResult struct {
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config" limit:"file"`
 }
 
 // A ControllerConfigSet is the parameter of ConfigSet.
 type ControllerConfigSet struct {
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config" limit:"file"`
 }
 
 // A ModelCreateArgs is the parameter of CreateModel.
 type ModelCreateArgs struct {
 	Name     string         `json:"name"`
 	OwnerTag Tag            `json:"owner-tag"`
-	Config   map[string]any `json:"config,omitempty"`
+	Config   map[string]any `json:"config,omitempty" limit:"file"`
 	CloudTag string         `json:"cloud-tag,omitempty"`
 	Region   string         `json:"region,omitempty"`
 	// CredentialTag is the tag of the cloud's credential: cloudcred-CLOUD_USER_NAME.

@@ -19,6 +19,7 @@ import (
 	"juju/provider"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/modelconfig/userdata"
 )
 
 // These bound the cleanup after a failed start: once the caller's context is done, and otherwise.
@@ -150,7 +151,9 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 		return nil, "", err
 	}
 	post.Description = fmt.Sprintf("juju machine %s of model %s", params.MachineID, params.Model)
-	post.Config["cloud-init.user-data"] = install.UserScript + script
+	if post.Config["cloud-init.user-data"], err = userdata.Merge(params.UserData, install.UserScript+script); err != nil {
+		return nil, "", err
+	}
 	post.Config[controllerKey], post.Config[modelKey] = params.Controller, params.Model
 	post.Config[machineKey], post.Config[nonceKey] = params.MachineID, params.Nonce
 	return post, member, nil

@@ -106,6 +106,10 @@ func TestAMachineOfDebian(t *testing.T) {
 	}
 	p := params("3", "n")
 	p.Series, p.Tools = "bookworm", serveTools(t, ctx, c)
+	p.UserData = `
+write_files: [{path: /etc/mode, permissions: 0640, content: "from the user\n"}]
+preruncmd: [[mkdir, "/root/a b"], "! id ubuntu && echo before >>/root/order"]
+postruncmd: ["id ubuntu && systemctl is-enabled jujud-machine-3 >>/root/order"]`
 	if p.Constraints, err = constraints.Parse("mem=512M cores=1"); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +129,8 @@ func TestAMachineOfDebian(t *testing.T) {
 do sleep 0.3; done; `
 	in("the agent runs", running)
 	t.Logf("an agent after %v", time.Since(begin).Round(100*time.Millisecond))
+	in("what the user tells cloud-init", `cloud-init status --wait; [ -d "/root/a b" ] && [ "$(xargs </root/order)" = "before enabled" ] &&
+[ "$(stat -c %a /etc/mode; cat /etc/mode)" = "$(printf '640\nfrom the user')" ]`)
 	const dir = "/var/lib/juju/agents/machine-3"
 	in("its configuration", `[ "$(cat `+dir+`/agent.conf)" = "secret of 3" ]`)
 	in("who reads that", `[ "$(stat -c %a-%U `+dir+` `+dir+`/agent.conf | xargs)" = "700-root 600-root" ]`)

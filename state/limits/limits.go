@@ -69,6 +69,9 @@ var (
 	Constraints = Limit{"constraints", 4 << 10, "bytes"}
 	Annotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
 
+	// UserData leaves room for Juju's script: the least that a cloud takes of both is 64 KiB in base64.
+	UserData = Limit{"cloudinit-userdata", 32 << 10, "bytes"}
+
 	TaskParams   = Limit{"parameters of a task", 100 << 10, "bytes"}
 	TaskResults  = Limit{"results of a task", 4 << 20, "bytes"}
 	TaskMessage  = Limit{"message of a task", 2 << 10, "bytes"}
@@ -80,7 +83,7 @@ var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPayloads, UnitPorts,
 	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
-	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations,
+	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations, UserData,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }
 

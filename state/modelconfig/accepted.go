@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"juju/state/entity"
-	"juju/state/limits"
 )
 
 // All lists all settings that a model can have.
@@ -37,7 +36,6 @@ var accepted = []Setting{
 	unused("agent-stream", "string", "released", "agents run the binaries of their controller"),
 	unused("backup-dir", "string", "", "juju create-backup says where a backup is written"),
 	unused("charmhub-url", "string", "https://api.charmhub.io", noStore),
-	unused("cloudinit-userdata", "string", "", "cloud-init gets only juju's own script on new machines"),
 	unused("container-image-metadata-defaults-disabled", "bool", "false", noImages),
 	unused("container-image-metadata-url", "string", "", noImages),
 	unused("container-image-reference", "string", "", noImages),
@@ -92,7 +90,7 @@ func (s Setting) checkUnused(value string) error {
 	if _, err := strconv.Atoi(value); s.Type == "int" && err != nil {
 		return entity.Errorf(entity.Invalid, "%s: expected a whole number, got %q", s.Key, value)
 	}
-	return limits.Name.CheckText(value)
+	return nil
 }
 
 // Words returns what is to be said of settings that a user gives: which have no effect, and which are not known.

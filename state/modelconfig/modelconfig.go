@@ -16,6 +16,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/limits"
+	"juju/state/modelconfig/userdata"
 )
 
 // The settings of a model.
@@ -35,6 +36,7 @@ const (
 	TaskSize       = "max-action-results-size"
 	ProxySSH       = "proxy-ssh"
 	UpdateStatus   = "update-status-hook-interval"
+	UserData       = userdata.Key
 )
 
 // The values of HarvestMode.
@@ -97,6 +99,12 @@ var Settings = []Setting{
 		Key: RetryHooks, Type: "bool", Default: "false",
 		Doc: "whether a unit retries a failed hook automatically, first after 5 seconds, then after twice as long each " +
 			"time, up to 5 minutes; otherwise it waits for juju resolved",
+	},
+	{
+		Key: UserData, Type: "string", Empty: true,
+		Doc: "what cloud-init does on new machines besides installing Juju's agent, as YAML: keys of cloud-init such as packages " +
+			"or ca_certs, and lists of commands that run as root before and after Juju's own, preruncmd and postruncmd. It can " +
+			"break machines, and every user of one can read it. The machines of the local cloud and those added by SSH ignore it",
 	},
 	{
 		Key: DefaultSeries, Type: "string",
@@ -205,7 +213,13 @@ func (s Setting) Canonical(value string) (string, error) {
 		}
 		return strconv.FormatBool(b), nil
 	}
-	if s.Unused != "" || s.Key == extraInfo {
+	if s.Key == UserData {
+		return value, userdata.Check(value)
+	}
+	if err := limits.Name.CheckText(value); err != nil {
+		return "", err
+	}
+	if s.Unused != "" {
 		return value, s.checkUnused(value)
 	}
 	if s.Key == UpdateStatus {
@@ -265,9 +279,6 @@ func checkUpdateStatus(value string) error {
 // checkProxy returns an Invalid error unless the value is the address of a proxy or mirror. It is written to files read
 // by apt and shells, so it must not contain characters that are special to them.
 func checkProxy(key, value string) error {
-	if err := limits.Name.CheckText(value); err != nil {
-		return err
-	}
 	for _, r := range value {
 		if r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"'`\\;{}<>#", r) {
 			return entity.Errorf(entity.Invalid, "%s: %q contains %q, which is not valid in an address", key, value, r)
@@ -300,9 +311,6 @@ var directHost = regexp.MustCompile(`^(\[[\w:.]+\]|[\pL\pN*._:-]+)([:/][0-9.]+)?
 // checkNoProxy returns an Invalid error unless the value is a list of hosts. Apt reads each host as the name of a
 // setting, without quotes, and stops at a space or the start of a comment.
 func checkNoProxy(key, value string) error {
-	if err := limits.Name.CheckText(value); err != nil {
-		return err
-	}
 	for _, host := range splitList(value) {
 		if !directHost.MatchString(host) {
 			return entity.Errorf(entity.Invalid, "%s: %q is not a host: expected hosts, domains and networks, separated by commas, "+
@@ -355,8 +363,7 @@ func canonicalSubnets(key, value string) (string, error) {
 	if err := entity.CheckEgress(all); err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
-	text := strings.Join(all, ",")
-	return text, limits.Name.CheckText(text)
+	return strings.Join(all, ","), nil
 }
 
 // splitList returns the elements of a list separated by commas.

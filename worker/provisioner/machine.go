@@ -325,9 +325,14 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	if err != nil {
 		return provider.StartParams{}, fmt.Errorf("cannot write its agent's configuration: %w", err)
 	}
+	settings, err := p.API.ModelConfig(ctx) // may be newer than what readConfig has read
+	if err != nil {
+		return provider.StartParams{}, err
+	}
 	params := provider.StartParams{
 		MachineID: m.ID, Nonce: nonce, Series: m.Series,
 		Constraints: constraints, Spaces: spaces, Placement: m.Placement, AgentConfig: config, RunsController: m.Manager,
+		UserData: settings[modelconfig.UserData].Value,
 	}
 	if p.Tools == nil {
 		return params, nil

@@ -62,12 +62,17 @@ func TestLifeOfAMachine(t *testing.T) {
 	story(t, model, cloud, nil, func(t *testing.T) {
 		m := pending("1")
 		m.Series, m.Constraints, m.Placement = "jammy", "mem=2G", "zone=a"
+		model.mu.Lock()
+		// No event says so yet.
+		model.config = modelconfig.New(map[string]string{modelconfig.UserData: "packages: [curl]"}, "jammy")
+		model.mu.Unlock()
 		model.set(m)
 		expect(t, model, "1 alive i-1 pending")
 		if !strings.HasPrefix(got.Nonce, "machine-0:") || len(got.Nonce) != len("machine-0:")+36 {
 			t.Errorf("nonce %q", got.Nonce)
 		}
-		if got.Series != "jammy" || got.Constraints.String() != "mem=2048M" || got.Placement != "zone=a" {
+		if got.Series != "jammy" || got.Constraints.String() != "mem=2048M" || got.Placement != "zone=a" ||
+			got.UserData != "packages: [curl]" {
 			t.Errorf("started with %+v", got)
 		}
 		if want := "1 secret-1 " + got.Nonce; string(got.AgentConfig) != want {

@@ -13,7 +13,7 @@ import (
 )
 
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
-	"authorized-keys, automatically-retry-hooks, default-series, egress-subnets, firewall-mode, ftp-proxy, host-lock, http-proxy, " +
+	"authorized-keys, automatically-retry-hooks, cloudinit-userdata, default-series, egress-subnets, firewall-mode, ftp-proxy, host-lock, http-proxy, " +
 	"https-proxy, juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, proxy-ssh, update-status-hook-interval\n"
 
@@ -32,6 +32,7 @@ func TestShowModelConfig(t *testing.T) {
 		"apt-mirror                   default\n"+
 		"apt-no-proxy                 default\n"+
 		"automatically-retry-hooks    model       true\n"+
+		"cloudinit-userdata           default\n"+
 		"default-series               controller  jammy\n"+
 		"egress-subnets               default\n"+
 		"firewall-mode                default     instance\n"+
@@ -70,7 +71,7 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"default-series":{"Value":"jammy",`+
+	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"cloudinit-userdata":{"Value":"","Source":"default"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"egress-subnets":{"Value":"","Source":"default"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.Types("model-config", "-m", "default", "automatically-retry-hooks", "--format", "yaml")
@@ -139,11 +140,15 @@ func TestSetModelConfig(t *testing.T) {
 func TestPrintedModelSettingsAreRead(t *testing.T) {
 	u := realtest.NewUser(t, newUser(t))
 	for _, format := range []string{"yaml", "json"} {
-		u.Runs("model-config", "no-proxy=a,10.0.0.0/8", "automatically-retry-hooks=false")
+		const commands = "postruncmd:\n- |\n  a\n  b\n"
+		u.Runs("model-config", "no-proxy=a,10.0.0.0/8", "automatically-retry-hooks=false", "cloudinit-userdata="+commands)
+		if got := u.Runs("model-config", "cloudinit-userdata"); got != commands {
+			t.Errorf("one setting of several lines is printed as\n%s", got)
+		}
 		want := u.Runs("model-config", "--format", format)
 		path := filepath.Join(t.TempDir(), "model")
 		clitest.Write(t, path, want)
-		u.Runs("model-config", "--reset", "no-proxy,automatically-retry-hooks")
+		u.Runs("model-config", "--reset", "no-proxy,automatically-retry-hooks,cloudinit-userdata")
 		u.Runs("model-config", "--file", path)
 		if got := u.Runs("model-config", "--format", format); got != want {
 			t.Errorf("%s: printed\n%s and then\n%s", format, want, got)
