@@ -17,6 +17,9 @@ type Filesystems interface {
 	// CheckPool returns an Invalid error if a pool, whose provider the cloud has, has attributes that the cloud does not
 	// know. It asks no cloud.
 	CheckPool(pool entity.StoragePool) error
+	// PoolSize returns the size in MiB of what a pool's filesystems are in, used or free, and its name for users: no filesystem
+	// can be larger. It is 0 if the cloud does not know.
+	PoolSize(ctx context.Context, pool entity.StoragePool) (size uint64, of string, err error)
 	// CreateFilesystem creates an empty filesystem of at least the requested size for a storage
 	// instance. If it already exists, it is returned with its data.
 	CreateFilesystem(ctx context.Context, params FilesystemParams) (entity.Filesystem, error)

@@ -95,6 +95,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if args.Series, args.Force, w, err = checkDeploy(ctx, c, a, at, ch.Meta.Series); err != nil {
 		return w, err
 	}
+	if err := c.checkSizes(ctx, storesOf(ch.Meta, a.Storage)); err != nil {
+		return w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
 	if err != nil {
 		return w, err
@@ -106,6 +109,20 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 		err = warnOfResources(ctx, c, &w, a.ApplicationName)
 	}
 	return w, err
+}
+
+// storesOf returns the stores of a charm's units, of the size that the user or the charm demands.
+func storesOf(meta *charm.Meta, asked map[string]entity.StorageConstraints) map[string]entity.StorageConstraints {
+	all := map[string]entity.StorageConstraints{}
+	for name, store := range meta.Storage {
+		one, given := asked[name]
+		if !given {
+			one.Count = uint64(store.CountMin)
+		}
+		one.Size = cmp.Or(one.Size, store.MinimumSize)
+		all[name] = one
+	}
+	return all
 }
 
 func applicationAddUnits(

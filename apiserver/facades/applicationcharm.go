@@ -2,6 +2,7 @@ package facades
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -31,6 +32,9 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	config, err := c.settings(ch, p.ApplicationName, p.ConfigSettings, p.ConfigSettingsYAML)
 	if err != nil {
 		return result, err
+	}
+	if err := c.checkSizes(ctx, p.Storage()); err != nil {
+		return result, fmt.Errorf("cannot upgrade service %q: %w", p.ApplicationName, err)
 	}
 	left, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, ForceUnits: p.Force || p.ForceUnits,
 		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Bindings: p.EndpointBindings, ForceBindings: p.Force, Config: config, Resources: p.ResourceIDs,

@@ -41,6 +41,9 @@ type Cloud interface {
 	Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error)
 	// CheckPool returns an Invalid error if a storage pool has attributes that the cloud does not know.
 	CheckPool(pool entity.StoragePool) error
+	// PoolSize returns the size in MiB of what a storage pool's filesystems are in, which none can exceed, and its name for
+	// users; 0 if the cloud does not know.
+	PoolSize(ctx context.Context, pool entity.StoragePool) (size uint64, of string, err error)
 	// ReleaseFilesystem gives up ownership of a filesystem and keeps its data.
 	ReleaseFilesystem(ctx context.Context, id string) error
 	// ImportID returns the id with which Import can import a filesystem after the model has released it; "" if the

@@ -3,7 +3,9 @@ package facades_test
 import (
 	"testing"
 
+	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -50,4 +52,39 @@ func TestFilesystems(t *testing.T) {
 			t.Errorf("asked %v, a status has %d storage instances and %d filesystems", include, len(status.Storage), len(status.Filesystems))
 		}
 	}
+}
+
+// Storage that is larger than all that the cloud has would wait for ever. It is refused, wherever its size comes from.
+func TestStorageThatNoCloudCanHold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, onCloud(dummytest.New(nil)))
+	ctx, c := t.Context(), w.admin().client()
+	charm := func(name, least string) string {
+		return statetest.Charm(t, w.st, "{name: "+name+", summary: s, description: d, storage: {data: {type: filesystem, "+
+			"minimum-size: "+least+", multiple: {range: 0+}}}}")
+	}
+	some, greedy := charm("disk", "1G"), charm("greedy", "900T")
+	size := func(text string) map[string]entity.StorageConstraints {
+		one, err := entity.ParseStorageConstraints(text)
+		w.ok(err)
+		return map[string]entity.StorageConstraints{"data": one}
+	}
+	_, err := c.Deploy(ctx, client.DeployArgs{Service: "disk", CharmURL: some, Units: 1, Storage: size("100T")})
+	w.ok(err)
+	_, byUser := c.Deploy(ctx, client.DeployArgs{Service: "large", CharmURL: some, Storage: size("101T")})
+	_, byCharm := c.Deploy(ctx, client.DeployArgs{Service: "greedy", CharmURL: greedy, Storage: size(entity.PoolRootFS)})
+	_, byUpgrade := c.SetCharm(ctx, client.SetCharmArgs{Service: "disk", CharmURL: some, Storage: size("900T")})
+	_, more := c.AddStorage(ctx, "disk/0", size("900T"))
+	for err, want := range map[error]string{
+		byUser:    `cannot deploy "large": storage "data" cannot be met: 101.0TiB is more than the dummy has, 100.0TiB`,
+		byCharm:   `cannot deploy "greedy": storage "data" cannot be met: 900.0TiB is more than the dummy has, 100.0TiB`,
+		byUpgrade: `cannot upgrade service "disk": storage "data" cannot be met: 900.0TiB is more than the dummy has, 100.0TiB`,
+		more:      `storage "data" cannot be met: 900.0TiB is more than the dummy has, 100.0TiB`,
+	} {
+		if err == nil || err.Error() != want || entity.KindOf(err) != entity.Invalid || entity.Hint(err) != "Ask for less, or for another pool: data=POOL,SIZE" {
+			t.Errorf("got %v (%s), want %s", err, entity.Hint(err), want)
+		}
+	}
+	_, err = c.Deploy(ctx, client.DeployArgs{Service: "none", CharmURL: greedy, Storage: map[string]entity.StorageConstraints{"data": {}}})
+	w.ok(err)
 }

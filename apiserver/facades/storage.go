@@ -3,6 +3,7 @@ package facades
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"juju/apiserver/params"
@@ -97,6 +98,9 @@ func storageAddToUnit(ctx context.Context, c *Caller, p params.StoragesAddParams
 				return r, err
 			}
 			one.Constraints.Count = max(one.Constraints.Count, 1)
+			if err := c.checkSizes(ctx, map[string]entity.StorageConstraints{one.StorageName: one.Constraints}); err != nil {
+				return r, err
+			}
 			ids, err := u.AddStorage(ctx, one.StorageName, one.Constraints)
 			r.Result = &params.AddStorageDetails{}
 			for _, id := range ids {
@@ -307,6 +311,37 @@ func storageCreatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs)
 // checkPool rejects a pool with attributes that the model's cloud does not know. State knows which providers the cloud has.
 func (c *Caller) checkPool(ctx context.Context, pool entity.StoragePool) error {
 	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error { return cloud.CheckPool(pool) })
+}
+
+// checkSizes rejects stores that are larger than what the cloud would have them in, and would wait for ever. What is free of that
+// is not looked at: it changes.
+func (c *Caller) checkSizes(ctx context.Context, stores map[string]entity.StorageConstraints) error {
+	for _, name := range slices.Sorted(maps.Keys(stores)) {
+		store := stores[name]
+		if store.Count == 0 || store.Size == 0 {
+			continue
+		}
+		pools, err := c.Model.Pools().All(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(pools, func(p entity.StoragePool) bool { return store.Pool == "" || store.Pool == p.Name })
+		if i < 0 {
+			continue // the change of state says so
+		}
+		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+			size, of, err := cloud.PoolSize(ctx, pools[i])
+			if err == nil && 0 < size && size < store.Size {
+				err = entity.WithHint(entity.Errorf(entity.Invalid, "storage %q cannot be met: %s is more than %s has, %s",
+					name, entity.MiB(store.Size), of, entity.MiB(size)), "Ask for less, or for another pool: %s=POOL,SIZE", name)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func storageUpdatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {

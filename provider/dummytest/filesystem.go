@@ -141,5 +141,13 @@ func (e *environ) CheckPool(pool entity.StoragePool) error {
 	return provider.CheckAttributes(pool, "storage-dir")
 }
 
+// poolSize is in MiB.
+const poolSize = 100 << 20
+
+// PoolSize implements provider.Filesystems.
+func (e *environ) PoolSize(context.Context, entity.StoragePool) (uint64, string, error) {
+	return poolSize, "the dummy", nil
+}
+
 // ImportID implements provider.Filesystems.
 func (e *environ) ImportID(id string) string { return id }

@@ -208,20 +208,42 @@ func (e *environ) CheckPool(pool entity.StoragePool) error {
 	return provider.CheckAttributes(pool, PoolDir)
 }
 
+// parent returns the directory of a pool's filesystems, or one on the same disk.
+func (e *environ) parent(pool entity.StoragePool) (string, error) {
+	in := pool.Attributes[PoolDir]
+	if pool.Provider != "local" || in == "" {
+		return e.cloud.config.Dir, nil
+	}
+	if _, err := os.Stat(in); err != nil {
+		return "", fmt.Errorf("%s of pool %q: %w", PoolDir, pool.Name, err)
+	}
+	return in, nil
+}
+
+// PoolSize implements provider.Filesystems. A directory that is not there may be by the time that it is needed.
+func (e *environ) PoolSize(_ context.Context, pool entity.StoragePool) (uint64, string, error) {
+	dir, err := e.parent(pool)
+	var disk unix.Statfs_t
+	if err != nil || unix.Statfs(dir, &disk) != nil {
+		return 0, "", nil
+	}
+	return disk.Blocks * uint64(disk.Bsize) >> 20, "the disk of " + dir, nil
+}
+
 // CreateFilesystem creates a directory. The size is not enforced, but that much space must be free when
 // it is created.
 func (e *environ) CreateFilesystem(
 	ctx context.Context, params provider.FilesystemParams,
 ) (f entity.Filesystem, err error) {
 	f = entity.Filesystem{ID: dashed(params.Storage), Size: params.Size}
-	parent := e.cloud.config.Dir
+	parent, err := e.parent(params.Pool)
+	if err != nil {
+		return f, err
+	}
 	switch params.Pool.Provider {
 	case "local":
-		if in := params.Pool.Attributes[PoolDir]; in != "" {
-			if _, err := os.Stat(in); err != nil {
-				return f, fmt.Errorf("%s of pool %q: %w", PoolDir, params.Pool.Name, err)
-			}
-			parent, f.ID = in, filepath.Join(in, e.config.Model, f.ID)
+		if parent == params.Pool.Attributes[PoolDir] {
+			f.ID = filepath.Join(parent, e.config.Model, f.ID)
 		}
 	case entity.PoolRootFS:
 		if _, err := os.Stat(e.cloud.dir(e.config.Model, params.Instance)); params.Instance == "" || err != nil {

@@ -45,6 +45,12 @@ func inRoot(id string) (instance, dir string, ok bool) {
 // CheckPool implements provider.Filesystems.
 func (e *environ) CheckPool(pool entity.StoragePool) error { return provider.CheckAttributes(pool) }
 
+// PoolSize implements provider.Filesystems: root disks and storage are in one pool of LXD's.
+func (e *environ) PoolSize(ctx context.Context, _ entity.StoragePool) (uint64, string, error) {
+	pool, _, size, err := e.cloud.Space(ctx)
+	return size >> 20, fmt.Sprintf("LXD's storage pool %q", pool), err
+}
+
 // CreateFilesystem creates a storage volume, or a directory in the container.
 func (e *environ) CreateFilesystem(ctx context.Context, params provider.FilesystemParams) (f entity.Filesystem,
 	err error) {

@@ -70,6 +70,9 @@ func testPools(t *testing.T, w *world) {
 		if err := w.a.CheckPool(pool); err != nil {
 			t.Errorf("a pool of %s without attributes: %v", name, err)
 		}
+		if size, of, err := w.a.PoolSize(w.ctx, pool); size == 0 || of == "" || err != nil {
+			t.Errorf("a pool of %s has %d MiB of %q, %v", name, size, of, err)
+		}
 		pool.Attributes = map[string]string{"colour": "red"}
 		if err := w.a.CheckPool(pool); !errors.Is(err, entity.Invalid) {
 			t.Errorf("a pool of %s with an unknown attribute: error %v, want Invalid", name, err)

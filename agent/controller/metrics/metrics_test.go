@@ -218,6 +218,7 @@ func TestEveryCallIsTimed(t *testing.T) {
 	cloud.AttachFilesystem(ctx, provider.AttachmentParams{})
 	cloud.DetachFilesystem(ctx, provider.AttachmentParams{})
 	cloud.IsFilesystemAttached(ctx, provider.AttachmentParams{})
+	cloud.PoolSize(ctx, entity.StoragePool{})
 	cloud.DestroyFilesystem(ctx, "x")
 	cloud.ReleaseFilesystem(ctx, "x")
 	cloud.ImportFilesystem(ctx, provider.ImportParams{})

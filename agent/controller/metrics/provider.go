@@ -81,6 +81,14 @@ func (t timed) Destroy(ctx context.Context) error {
 	return t.do(ctx, "Destroy", func() error { return t.Environ.Destroy(ctx) })
 }
 
+func (t timed) PoolSize(ctx context.Context, pool entity.StoragePool) (size uint64, of string, err error) {
+	err = t.do(ctx, "PoolSize", func() (err error) {
+		size, of, err = t.Environ.PoolSize(ctx, pool)
+		return err
+	})
+	return size, of, err
+}
+
 func (t timed) CreateFilesystem(ctx context.Context, p provider.FilesystemParams) (entity.Filesystem, error) {
 	return call(t.m, ctx, "CreateFilesystem", func() (entity.Filesystem, error) { return t.Environ.CreateFilesystem(ctx, p) })
 }
