@@ -103,7 +103,8 @@ var Settings = []Setting{
 	{
 		Key: UserData, Type: "string", Empty: true,
 		Doc: "what cloud-init does on new machines besides installing Juju's agent, as YAML: keys of cloud-init such as packages " +
-			"or ca_certs, and lists of commands that run as root before and after Juju's own, preruncmd and postruncmd. It can " +
+			"or ca_certs, and lists of commands that run as root before and after Juju's own, preruncmd and postruncmd. They " +
+			"must bear to run again, because LXD can have cloud-init start over, as after a snapshot is restored. The setting can " +
 			"break machines, and every user of one can read it. The machines of the local cloud and those added by SSH ignore it",
 	},
 	{
