@@ -44,7 +44,7 @@ func Encode(n *yaml.Node, indent int) ([]byte, error) {
 type Tagged string
 
 // Node returns the tree of v. It is package yaml's Node.Encode, which writes v and parses what it
-// has written, for what we write: the fields of structs can have a name, omitempty and flow. Maps
+// has written, for what we write: the fields of structs can have a name, omitempty, flow and inline. Maps
 // are in the order of their keys, a/2 before a/10, and numbers as JSON has them.
 func Node(v any) (*yaml.Node, error) { return node(reflect.ValueOf(v)) }
 
@@ -125,6 +125,14 @@ func fields(v reflect.Value) (*yaml.Node, error) {
 		f := v.Type().Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if !f.IsExported() || name == "-" || strings.Contains(options, "omitempty") && isEmpty(v.Field(i)) {
+			continue
+		}
+		if options == "inline" {
+			own, err := node(v.Field(i))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			n.Content = append(n.Content, own.Content...)
 			continue
 		}
 		if name == "" {

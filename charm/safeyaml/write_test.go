@@ -135,9 +135,10 @@ func TestForms(t *testing.T) {
 		Number  any            `yaml:"number"`
 		Script  string         `yaml:"script"`
 		Plain   bool
+		More    map[string]int `yaml:",inline"`
 	}
 	text, err := Marshal(form{Name: "yes", Flow: []string{"a", "b"}, Time: time.Unix(0, 0).UTC(), Timeout: time.Minute,
-		Units: map[string]int{"a/10": 1, "a/9": 2, "a": 3, "b/1": 4}, Number: 3e11, Script: "#!/bin/sh\nexit 1\n"}, 2)
+		Units: map[string]int{"a/10": 1, "a/9": 2, "a": 3, "b/1": 4}, Number: 3e11, Script: "#!/bin/sh\nexit 1\n", More: map[string]int{"more": 1}}, 2)
 	want := `name: "yes"
 flow: [a, b]
 pointer: null
@@ -154,6 +155,7 @@ script: |
   #!/bin/sh
   exit 1
 plain: false
+more: 1
 `
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s", err, text)
