@@ -98,7 +98,8 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("type", "iaas").
 		always("controller", o.Controller).
 		always("cloud", m.Model.ShownCloud()).
-		with("version", m.Model.JujuVersion).
+		with("region", m.Model.Region).
+		always("version", m.Model.JujuVersion).
 		with("release", m.Model.Version).
 		with("commit", m.Model.Commit).
 		with("uuid", m.Model.UUID).
@@ -175,26 +176,28 @@ func (d writer) life(m mapping, life entity.Life) mapping {
 	return m.always("life", life.String())
 }
 
-// agent returns an agent's status with what it has said that it runs, if it has.
-func (d writer) agent(s entity.Status, release, commit string) mapping {
+// agent returns an agent's status with what it has said that it runs, if it has, and with the life of its unit or machine,
+// which Juju has here.
+func (d writer) agent(s entity.Status, release, commit string, life entity.Life) mapping {
 	m := d.status(s)
 	if release != "" {
 		m = m.with("version", d.version)
 	}
-	return m.with("release", release).with("commit", commit)
+	return d.life(m.with("release", release).with("commit", commit), life)
 }
 
 func (d writer) machines(machines []entity.MachineStatus) mapping {
 	all := mapping{}
 	for _, m := range machines {
-		one := mapping{}.always("juju-status", d.agent(m.Status, m.AgentVersion, m.AgentCommit))
+		one := mapping{}.always("juju-status", d.agent(m.Status, m.AgentVersion, m.AgentCommit, m.Life))
 		if len(m.Addresses) > 0 {
 			one = one.always("dns-name", m.Addresses[0])
 		}
-		one = d.life(one, m.Life).
+		one = one.
 			with("ip-addresses", m.Addresses).
 			with("instance-id", m.InstanceID).
 			always("machine-status", d.status(m.InstanceStatus)).
+			always("modification-status", mapping{{"current", "idle"}}). // an instance keeps the profile that it starts with
 			with("base", base(m.Series)).
 			with("containers", d.machines(m.Containers)).
 			with("constraints", m.Constraints).
@@ -212,8 +215,11 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 }
 
 func base(series string) mapping {
+	if series == "" {
+		return nil
+	}
 	b := entity.BaseOf(series)
-	return mapping{}.with("name", b.Name).with("channel", release(b))
+	return mapping{}.always("name", b.Name).always("channel", release(b))
 }
 
 // release returns a base's channel without the risk: "22.04".
@@ -224,12 +230,10 @@ func release(b entity.Base) string {
 
 func (d writer) service(s entity.ServiceStatus) mapping {
 	name, revision := charmName(s.CharmURL)
-	one := mapping{}.always("charm", s.CharmURL).always("charm-name", name)
-	if n, err := strconv.Atoi(revision); err == nil {
-		one = one.always("charm-rev", n)
-	}
-	one = one.always("charm-origin", "local"). // there is no charm store
-							with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
+	n, _ := strconv.Atoi(revision) // 0, as in Juju, if it is none
+	one := mapping{}.always("charm", s.CharmURL).always("charm-name", name).always("charm-rev", n).
+		always("charm-origin", "local"). // there is no charm store
+		with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
 	if !s.Endpoints.IsPlain() {
 		one = one.always("exposed-endpoints", s.Endpoints)
 	}
@@ -301,11 +305,12 @@ func (d writer) byEndpoint(service string, show func(r entity.RelationStatus, ot
 func (d writer) units(units []entity.UnitStatus) mapping {
 	all := mapping{}
 	for _, u := range units {
-		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.agent(u.Agent, u.AgentVersion, u.AgentCommit))
+		one := mapping{}.always("workload-status", d.status(u.Workload)).
+			always("juju-status", d.agent(u.Agent, u.AgentVersion, u.AgentCommit, u.Life))
 		if u.Leader {
 			one = one.always("leader", true)
 		}
-		all = all.always(u.Name, d.life(one, u.Life).
+		all = all.always(u.Name, one.
 			with("upgrading-from", u.CharmURL).
 			with("machine", u.Machine).
 			with("open-ports", portTexts(u)).
