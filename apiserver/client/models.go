@@ -161,6 +161,7 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 		}
 		r.Result.ModelSummary.Status = r.Result.Status.Read()
 		r.Result.ModelSummary.CloudName = strings.TrimPrefix(r.Result.CloudTag, params.CloudTag(""))
+		_, r.Result.Credential, _ = params.ParseCredentialTag(r.Result.CredentialTag) // a cloud may need none
 		all = append(all, r.Result.ModelSummary)
 	}
 	return all, nil

@@ -99,13 +99,18 @@ func modelManagerListSummaries(
 				err)})
 			continue
 		}
+		cores := int64(0)
+		for _, m := range info.Machines {
+			cores += int64(m.Hardware.Cores)
+		}
 		results = append(results, params.ModelSummaryResult{Result: &params.ModelSummary{
 			ModelSummary: entity.ModelSummary{ModelDescription: info.ModelDescription, UserAccess: access[i],
 				Counts: []entity.ModelEntityCount{
-					{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(len(status.AllUnits()))},
+					{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "cores", Count: cores},
+					{Entity: "units", Count: int64(len(status.AllUnits()))},
 				},
 				LastConnection: params.TimeOf(logins[row.UUID])},
-			Status: info.Status, CloudTag: info.CloudTag, SLA: info.SLA,
+			Status: info.Status, CloudTag: info.CloudTag, CredentialTag: info.CredentialTag, SLA: info.SLA,
 		}})
 	}
 	return params.ModelSummaryResults{Results: results}, nil

@@ -50,9 +50,10 @@ type ModelSummaryResult struct {
 // A ModelSummary is an entity.ModelSummary in the wire format.
 type ModelSummary struct {
 	entity.ModelSummary
-	Status   *EntityStatus `json:"status,omitempty"`
-	CloudTag string        `json:"cloud-tag"`
-	SLA      ModelSLAInfo  `json:"sla"`
+	Status        *EntityStatus `json:"status,omitempty"`
+	CloudTag      string        `json:"cloud-tag"`
+	CredentialTag string        `json:"cloud-credential-tag,omitempty"`
+	SLA           ModelSLAInfo  `json:"sla"`
 }
 
 // A ModelSLAInfo exists only because clients read it.

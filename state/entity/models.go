@@ -25,6 +25,7 @@ type ModelDescription struct {
 // A ModelSummary is one entry in a list of models.
 type ModelSummary struct {
 	ModelDescription
+	Credential     string             `json:"-"` // its name; in package params it is a tag
 	UserAccess     string             `json:"user-access"`
 	LastConnection *time.Time         `json:"last-connection"`
 	Counts         []ModelEntityCount `json:"counts"`
