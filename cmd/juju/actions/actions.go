@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -62,7 +63,7 @@ func listActions(s *cli.Session, service string, all map[string]client.ActionInf
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		first, _, _ := strings.Cut(all[name].Description, "\n")
 		rows = append(rows, []string{name, first})
-		if value[name] = all[name].Description; schema {
+		if value[name] = cmp.Or(all[name].Description, "No description"); schema {
 			value[name] = all[name].Schema
 		}
 	}

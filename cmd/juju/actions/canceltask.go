@@ -48,16 +48,16 @@ func cancelTasks(ctx context.Context, s *cli.Session, api tasksAPI, ids []string
 		return err
 	}
 	var errs []error
-	value := map[string]any{}
+	var cancelled []map[string]any
 	for i, t := range tasks {
 		if errs = append(errs, t.Err); t.Err == nil {
-			value[ids[i]] = taskValue(t.Task)
+			cancelled = append(cancelled, listedTask(t.Task))
 		} else if entity.IsNotFound(t.Err) {
 			errs[i] = noTask(ctx, api, ids[i], t.Err)
 		}
 	}
-	if len(value) > 0 {
-		text, err := cli.Encode(output.Format, value)
+	if len(cancelled) > 0 {
+		text, err := cli.Encode(output.Format, map[string]any{"actions": cancelled})
 		if err == nil {
 			err = s.Write(output, text)
 		}

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -123,20 +124,28 @@ func operationValue(o entity.Operation) map[string]any {
 	tasks := map[string]any{}
 	value := map[string]any{"summary": o.Summary, "status": string(entity.OperationStatus(o.Tasks)),
 		"timing": timing(o.Enqueued, started, completed), "tasks": tasks}
+	var actions []map[string]any
 	for _, t := range o.Tasks {
 		task := taskValue(t)
 		delete(task, "id")
 		delete(task, receiverKind(t))
 		task["host"] = t.Receiver
 		tasks[t.ID] = task
-		action := map[string]any{"name": t.Name}
-		if params := jsonMap(t.Params); len(params) > 0 {
-			if timeout, ok := params[entity.TimeoutParam].(float64); ok && t.Name == entity.CommandTask {
-				params[entity.TimeoutParam] = time.Duration(timeout).String()
-			}
-			action["parameters"] = params
+		params := jsonMap(t.Params)
+		if params == nil {
+			params = map[string]any{}
 		}
-		value["action"] = action
+		if timeout, ok := params[entity.TimeoutParam].(float64); ok && t.Name == entity.CommandTask {
+			params[entity.TimeoutParam] = time.Duration(timeout).String()
+		}
+		actions = append(actions, map[string]any{"name": t.Name, "parameters": params})
+	}
+	if slices.ContainsFunc(actions, func(a map[string]any) bool { return !reflect.DeepEqual(a, actions[0]) }) {
+		for i, t := range o.Tasks {
+			tasks[t.ID].(map[string]any)["name"] = actions[i]["name"]
+		}
+	} else if len(actions) > 0 {
+		value["action"] = actions[0]
 	}
 	return value
 }

@@ -56,16 +56,21 @@ func actionStatus(ctx context.Context, s *cli.Session, api tasksAPI, prefix stri
 		} else if err != nil {
 			return err
 		}
-		completed := display.Time{Words: "n/a"}
-		if !task.Completed.IsZero() {
-			completed = display.TimeIn(task.Completed.UTC(), time.DateTime)
-		}
-		list = append(list, map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
-			"status": fmt.Sprint(task.Status), "completed at": completed})
+		list = append(list, listedTask(task))
 	}
 	text, err := cli.Encode(output.Format, map[string]any{"actions": list})
 	if err != nil {
 		return err
 	}
 	return s.Write(output, text)
+}
+
+// listedTask returns what lists of tasks print of one.
+func listedTask(task entity.Task) map[string]any {
+	completed := display.Time{Words: "n/a"}
+	if !task.Completed.IsZero() {
+		completed = display.TimeIn(task.Completed.UTC(), time.DateTime)
+	}
+	return map[string]any{"id": task.ID, "action": task.Name, receiverKind(task): task.Receiver,
+		"status": fmt.Sprint(task.Status), "completed at": completed}
 }

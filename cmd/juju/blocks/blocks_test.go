@@ -26,8 +26,8 @@ func TestDisabledCommandsOfAllModels(t *testing.T) {
 	u.Sees(0, "Name           Model UUID    Disabled commands\n"+
 		"admin/default  default-uuid  all, remove-object\neve/shared     shared-uuid   all, remove-object\n", "")
 	u.Types("disabled-commands", "--all", "--format", "json")
-	u.Sees(0, `[{"name":"admin/default","model-uuid":"default-uuid","disabled-commands":["all","remove-object"]},`+
-		`{"name":"eve/shared","model-uuid":"shared-uuid","disabled-commands":["all","remove-object"]}]`+"\n", "")
+	u.Sees(0, `[{"name":"default","model-uuid":"default-uuid","owner":"admin","disabled-commands":["all","remove-object"]},`+
+		`{"name":"shared","model-uuid":"shared-uuid","owner":"eve","disabled-commands":["all","remove-object"]}]`+"\n", "")
 	u.Types("remove-all-blocks")
 	u.Sees(0, "", "")
 	if len(u.Controller.Calls) != 1 {

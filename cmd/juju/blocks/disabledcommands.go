@@ -46,9 +46,10 @@ type (
 		Message string `yaml:"message,omitempty" json:"message,omitempty"`
 	}
 	shownBlockedModel struct {
-		Name string   `yaml:"name" json:"name"`
-		UUID string   `yaml:"model-uuid" json:"model-uuid"`
-		Sets []string `yaml:"disabled-commands,omitempty" json:"disabled-commands,omitempty"`
+		Name  string   `yaml:"name" json:"name"`
+		UUID  string   `yaml:"model-uuid" json:"model-uuid"`
+		Owner string   `yaml:"owner" json:"owner"`
+		Sets  []string `yaml:"disabled-commands,omitempty" json:"disabled-commands,omitempty"`
 	}
 )
 
@@ -74,13 +75,13 @@ func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) er
 	shown := make([]shownBlockedModel, 0, len(models))
 	rows := [][]string{{"Name", "Model UUID", "Disabled commands"}}
 	for _, m := range models {
-		one := shownBlockedModel{Name: m.OwnerTag.ID + "/" + m.Name, UUID: m.UUID}
+		one := shownBlockedModel{Name: m.Name, UUID: m.UUID, Owner: m.OwnerTag.ID}
 		for _, t := range m.Blocks {
 			one.Sets = append(one.Sets, setName(entity.BlockType(t)))
 		}
 		slices.Sort(one.Sets)
 		shown = append(shown, one)
-		rows = append(rows, []string{one.Name, one.UUID, strings.Join(one.Sets, ", ")})
+		rows = append(rows, []string{one.Owner + "/" + one.Name, one.UUID, strings.Join(one.Sets, ", ")})
 	}
 	return d.WriteList(d.output, shown, rows)
 }

@@ -133,7 +133,7 @@ type (
 	resourceEntry struct {
 		ID          string       `yaml:"resourceid" json:"resourceid"`
 		Name        string       `yaml:"name" json:"name"`
-		Application string       `yaml:"applicationid" json:"applicationid"`
+		Application string       `yaml:"applicationId" json:"applicationId"`
 		Type        string       `yaml:"type" json:"type"`
 		Path        string       `yaml:"path" json:"path"`
 		Description string       `yaml:"description,omitempty" json:"description,omitempty"`
@@ -142,11 +142,11 @@ type (
 		Size        int64        `yaml:"size" json:"size"`               // in bytes
 		Origin      string       `yaml:"origin" json:"origin"`
 		Used        bool         `yaml:"used" json:"used"` // a unit has it
-		Timestamp   string       `yaml:"timestamp,omitempty" json:"timestamp,omitempty"`
+		Timestamp   time.Time    `yaml:"timestamp,omitempty" json:"timestamp"`
 		User        string       `yaml:"username,omitempty" json:"username,omitempty"`
 	}
 	resourceDetail struct {
-		Unit     string        `yaml:"unitid" json:"unitid"`
+		Unit     string        `yaml:"unitID" json:"unitID"`
 		Resource resourceEntry `yaml:"unit" json:"unit"`
 		Expected resourceEntry `yaml:"expected" json:"expected"`
 	}
@@ -157,7 +157,7 @@ func shownResource(service string, r entity.Resource, file *entity.ResourceFile,
 		Description: r.Description, Origin: "upload", Used: used}
 	if file != nil {
 		e.Revision, e.Fingerprint, e.Size, e.User = revisionOf(file), file.SHA384, file.Size, file.User
-		e.Timestamp = file.Uploaded.UTC().Format(time.RFC3339)
+		e.Timestamp = file.Uploaded.UTC()
 	}
 	return e
 }
@@ -182,7 +182,12 @@ func shownResources(service, unit string, details bool, of entity.ResourcesOf) a
 				Expected: shownResource(service, r, r.File, has != nil)})
 		}
 	}
-	if details {
+	switch {
+	case unit != "" && details:
+		return all
+	case unit != "":
+		return list
+	case details:
 		return map[string][]resourceDetail{"resources": all}
 	}
 	return map[string][]resourceEntry{"resources": list}

@@ -1,6 +1,7 @@
 package cloudfiles
 
 import (
+	"encoding/json"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -48,8 +49,17 @@ func (r Regions) MarshalYAML() (any, error) {
 	return root, nil
 }
 
+// MarshalJSON implements json.Marshaler.
+func (r Regions) MarshalJSON() ([]byte, error) {
+	all := map[string]regionEntry{}
+	for _, one := range r {
+		all[one.Name] = regionEntry{one.Endpoint}
+	}
+	return json.Marshal(all)
+}
+
 type regionEntry struct {
-	Endpoint string `yaml:"endpoint,omitempty"`
+	Endpoint string `yaml:"endpoint,omitempty" json:"endpoint,omitempty"`
 }
 
 // Region returns the region with this name, or the default one for "".

@@ -63,8 +63,9 @@ func (v *version) run() error {
 		Release  string `yaml:"release" json:"release"`
 		Platform string `yaml:"platform" json:"platform"`
 		Compiler string `yaml:"compiler" json:"compiler"`
+		Official bool   `yaml:"official" json:"official"` // false: it is not Canonical's
 		Commit   string `yaml:"git-commit,omitempty" json:"git-commit,omitempty"`
-	}{Version, agent.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), agent.BuiltFrom()}
+	}{Version: Version, Release: agent.Version, Platform: runtime.GOOS + "/" + runtime.GOARCH, Compiler: runtime.Version(), Commit: agent.BuiltFrom()}
 	text, err := cli.Encode(v.output.Format, info)
 	if err != nil {
 		return err

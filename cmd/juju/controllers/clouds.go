@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ cloud.`,
 			for _, name := range slices.Sorted(maps.Keys(all)) {
 				one := all[name]
 				shown[name] = one
-				rows = append(rows, []string{name, strconv.Itoa(len(one.Regions)), cmp.Or(of[name].Region, one.Regions[0]), one.Type,
+				rows = append(rows, []string{name, strconv.Itoa(len(one.Regions)), cmp.Or(of[name].Region, one.Regions[0].Name), one.Type,
 					one.Defined, cmp.Or(one.Description, "-")})
 			}
 			return s.WriteList(output, shown, rows)
@@ -74,10 +75,10 @@ func ownClouds(s *cli.Session) (map[string]shownCloud, map[string]cloudfiles.Cre
 			types = c.AuthTypes
 		}
 		all[name] = shownCloud{Defined: defined, Type: c.Type, Description: c.Description, AuthTypes: types,
-			Endpoint: c.Endpoint, Regions: c.Regions.Names(), Config: c.Config}
+			Endpoint: c.Endpoint, Region: of[name].Region, Credentials: len(of[name].Named), Regions: c.Regions, Config: c.Config}
 		if len(c.Regions) == 0 {
 			one := all[name]
-			one.Regions = []string{entity.CloudRegion}
+			one.Regions = cloudfiles.Regions{{Name: entity.CloudRegion}}
 			all[name] = one
 		}
 	}
@@ -92,14 +93,21 @@ func ownClouds(s *cli.Session) (map[string]shownCloud, map[string]cloudfiles.Cre
 
 // A shownCloud is the YAML and JSON form of a cloud.
 type shownCloud struct {
-	Defined     string         `yaml:"defined" json:"defined"`
-	Type        string         `yaml:"type" json:"type"`
-	Description string         `yaml:"description,omitempty" json:"description,omitempty"`
-	AuthTypes   []string       `yaml:"auth-types,omitempty,flow" json:"auth-types,omitempty"`
-	Endpoint    string         `yaml:"endpoint,omitempty" json:"endpoint,omitempty"`
-	Regions     []string       `yaml:"regions" json:"regions"`
-	Config      map[string]any `yaml:"config,omitempty" json:"config,omitempty"`
+	Name        string             `yaml:"name,omitempty" json:"name,omitempty"`       // only in show-cloud
+	Summary     string             `yaml:"summary,omitempty" json:"summary,omitempty"` // likewise
+	Defined     string             `yaml:"defined" json:"defined"`
+	Type        string             `yaml:"type" json:"type"`
+	Description string             `yaml:"description,omitempty" json:"description,omitempty"`
+	AuthTypes   []string           `yaml:"auth-types,omitempty,flow" json:"auth-types,omitempty"`
+	Endpoint    string             `yaml:"endpoint,omitempty" json:"endpoint,omitempty"`
+	Region      string             `yaml:"default-region,omitempty" json:"default-region,omitempty"`     // this client's
+	Credentials int                `yaml:"credential-count,omitempty" json:"credential-count,omitempty"` // this client's
+	Regions     cloudfiles.Regions `yaml:"regions" json:"regions"`
+	Config      map[string]any     `yaml:"config,omitempty" json:"config,omitempty"`
 }
+
+// ofController is where a cloud is defined that a controller is on.
+const ofController = "controller"
 
 type cloudAPI interface {
 	Cloud(ctx context.Context, name string) (entity.Cloud, error)
@@ -124,8 +132,11 @@ func readCloud(ctx context.Context, s *cli.Session, name string, client bool) (s
 	if ask {
 		err = cli.WithController(ctx, s, func(_ cli.Target, api cloudAPI) error {
 			cloud, err := api.Cloud(ctx, name)
-			shown = shownCloud{Defined: "controller", Type: cloud.Type, AuthTypes: cloud.AuthTypes, Endpoint: cloud.Endpoint,
-				Regions: cloud.Regions}
+			shown = shownCloud{Defined: ofController, Type: cloud.Type, AuthTypes: cloud.AuthTypes, Endpoint: cloud.Endpoint,
+				Regions: cloudfiles.Regions{}}
+			for _, name := range cloud.Regions {
+				shown.Regions = append(shown.Regions, cloudfiles.Region{Name: name})
+			}
 			return err
 		})
 		if !errors.Is(err, entity.NotFound) || s.Controller != "" {
@@ -169,7 +180,15 @@ CLOUD is the controller's cloud, or else one of this client's.`,
 			if err != nil {
 				return err
 			}
-			text, err := cli.Encode(output.Format, map[string]shownCloud{args[0]: cloud})
+			cloud.Name, cloud.Summary = args[0], fmt.Sprintf("Client cloud %q", args[0])
+			if cloud.Defined == ofController {
+				cloud.Summary = fmt.Sprintf("Cloud %q from controller", args[0])
+			}
+			var shown any = cloud
+			if output.Format == "json" {
+				shown = []shownCloud{cloud} // Juju lists there that of the controller and that of the client
+			}
+			text, err := cli.Encode(output.Format, shown)
 			if err != nil {
 				return err
 			}
@@ -209,11 +228,15 @@ func RegionsCommand(s *cli.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows, shown := [][]string{{"Region"}}, map[string]map[string]string{}
+			rows := [][]string{{"Region"}}
 			for _, r := range cloud.Regions {
-				rows, shown[r] = append(rows, []string{r}), map[string]string{}
+				rows = append(rows, []string{r.Name})
 			}
-			return s.WriteList(output, shown, rows)
+			of := "client-cloud-regions"
+			if cloud.Defined == ofController {
+				of = "controller-cloud-regions"
+			}
+			return s.WriteList(output, map[string]cloudfiles.Regions{of: cloud.Regions}, rows)
 		},
 	}
 	output.Flags(cmd, "tabular", cli.ListFormats...)

@@ -19,15 +19,16 @@ func TestCloudsAndTheirCredentials(t *testing.T) {
 		"clouds": "Cloud  Regions  Default  Type   Source    Description\n" +
 			"local  1        default  local  built-in  this host, where a machine is a directory and a process\n" +
 			"lxd    1        default  lxd    built-in  LXD, where a machine is a system container\n",
-		"show-cloud lxd": "lxd:\n    defined: controller\n    type: lxd\n    auth-types: [certificate]\n" +
-			"    endpoint: https://h:8443\n    regions:\n        - default\n",
-		"regions lxd": "Region\ndefault\n",
-		"credentials": "Cloud  Credential  Type         Source\nlxd    default*    certificate  controller\n",
+		"show-cloud lxd": "name: lxd\nsummary: Cloud \"lxd\" from controller\ndefined: controller\ntype: lxd\nauth-types: [certificate]\n" +
+			"endpoint: https://h:8443\nregions:\n    default: {}\n",
+		"regions lxd":               "Region\ndefault\n",
+		"regions lxd --format json": `{"controller-cloud-regions":{"default":{}}}` + "\n",
+		"credentials":               "Cloud  Credential  Type         Source\nlxd    default*    certificate  controller\n",
 		"credentials lxd --format json --show-secrets": `{"controller-credentials":{"lxd":{"default-credential":"default",` +
-			`"cloud-credentials":{"default":{"auth-type":"certificate","attributes":{"client-cert":"C","client-key":"K"}}}}}}` + "\n",
+			`"cloud-credentials":{"default":{"auth-type":"certificate","details":{"client-cert":"C","client-key":"K"}}}}}}` + "\n",
 		"show-credential": "controller-credentials:\n    lxd:\n        default:\n            content:\n" +
-			"                auth-type: certificate\n                validity-check: valid\n                attributes:\n" +
-			"                    client-cert: C\n            models:\n                default: admin\n",
+			"                auth-type: certificate\n                validity-check: valid\n" +
+			"                client-cert: C\n            models:\n                default: admin\n",
 		"controllers": "Controller  Model    User   Access  Cloud      Models  HA  Version\n" +
 			"prod*       default  admin  -       elsewhere  2       -   -\n",
 		"controller-config":          "Attribute  Value\napi-port   17070\nca-cert    one …\n",

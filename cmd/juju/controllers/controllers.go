@@ -62,18 +62,19 @@ type (
 		Model     string              `yaml:"current-model,omitempty" json:"current-model,omitempty"`
 		User      string              `yaml:"user,omitempty" json:"user,omitempty"`
 		Access    string              `yaml:"access,omitempty" json:"access,omitempty"`
-		UUID      string              `yaml:"uuid" json:"uuid"`
+		Server    string              `yaml:"recent-server,omitempty" json:"recent-server,omitempty"`
+		UUID      string              `yaml:"controller-uuid" json:"uuid"`
 		Addresses []string            `yaml:"api-endpoints" json:"api-endpoints"`
 		CACert    string              `yaml:"ca-cert" json:"ca-cert"`
-		Cloud     string              `yaml:"cloud,omitempty" json:"cloud,omitempty"`
+		Cloud     string              `yaml:"cloud" json:"cloud"`
 		Version   string              `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
 		Release   string              `yaml:"release,omitempty" json:"release,omitempty"`
 		Models    int                 `yaml:"model-count" json:"model-count"`
 		Machines  *controllerMachines `yaml:"controller-machines,omitempty" json:"controller-machines,omitempty"`
 	}
 	controllerMachines struct {
-		Active int `yaml:"active" json:"active"`
-		Total  int `yaml:"total" json:"total"`
+		Active int `yaml:"active" json:"Active"` // capitals, as in Juju
+		Total  int `yaml:"total" json:"Total"`
 	}
 )
 
@@ -111,8 +112,11 @@ func (c *controllers) run(ctx context.Context) error {
 }
 
 func listed(c *store.Controller) listedController {
-	one := listedController{Model: c.Unqualify(c.Model), User: c.User, UUID: c.UUID, Addresses: c.Addresses, CACert: c.CACert,
+	one := listedController{Model: c.Unqualify(c.Model), User: c.User, UUID: c.UUID, Addresses: append([]string{}, c.Addresses...), CACert: c.CACert,
 		Cloud: c.ShownCloud(), Version: c.Version, Release: c.Release, Models: len(c.Models)}
+	if len(c.Addresses) > 0 {
+		one.Server = c.Addresses[0]
+	}
 	if c.User != "" {
 		one.Access = c.Access
 	}

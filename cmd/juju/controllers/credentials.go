@@ -33,11 +33,11 @@ type (
 	cloudCredentials struct {
 		Default     string                     `yaml:"default-credential,omitempty" json:"default-credential,omitempty"`
 		Region      string                     `yaml:"default-region,omitempty" json:"default-region,omitempty"`
-		Credentials map[string]shownCredential `yaml:"cloud-credentials" json:"cloud-credentials"`
+		Credentials map[string]shownCredential `yaml:",inline" json:"cloud-credentials,omitempty"`
 	}
 	shownCredential struct {
 		AuthType   string            `yaml:"auth-type" json:"auth-type"`
-		Attributes map[string]string `yaml:"attributes,omitempty" json:"attributes,omitempty"`
+		Attributes map[string]string `yaml:",inline" json:"details,omitempty"`
 	}
 )
 
@@ -176,18 +176,37 @@ func ownCredentials(s *cli.Session, of []string, secrets bool) (map[string]cloud
 	return own, nil
 }
 
-// The YAML and JSON form of show-credential.
+// The YAML and JSON form of show-credential. In JSON its keys are those of Juju, which are names of Go's there.
 type (
+	shownDetails struct {
+		OfController namedDetails `yaml:"controller-credentials,omitempty" json:"Controller"`
+		OfClient     namedDetails `yaml:"client-credentials,omitempty" json:"Client"`
+	}
+	namedDetails      map[string]map[string]credentialDetails // by cloud and credential
 	credentialDetails struct {
-		Content credentialContent `yaml:"content" json:"content"`
-		Models  map[string]string `yaml:"models,omitempty" json:"models,omitempty"` // the access to each
+		Content credentialContent `yaml:"content" json:"Content"`
+		Models  map[string]string `yaml:"models,omitempty" json:"Models"` // the access to each
 	}
 	credentialContent struct {
-		AuthType   string            `yaml:"auth-type" json:"auth-type"`
-		Validity   string            `yaml:"validity-check,omitempty" json:"validity-check,omitempty"` // by the controller
-		Attributes map[string]string `yaml:"attributes,omitempty" json:"attributes,omitempty"`
+		AuthType   string            `yaml:"auth-type" json:"AuthType"`
+		Validity   string            `yaml:"validity-check,omitempty" json:"Validity"` // by the controller
+		Attributes map[string]string `yaml:",inline" json:"Attributes"`
 	}
 )
+
+// add adds a credential of a cloud.
+func (d namedDetails) add(cloud, name string, c shownCredential, validity string, models map[string]string) {
+	if d[cloud] == nil {
+		d[cloud] = map[string]credentialDetails{}
+	}
+	orEmpty := func(m map[string]string) map[string]string { // not null in JSON
+		if m == nil {
+			m = map[string]string{}
+		}
+		return m
+	}
+	d[cloud][name] = credentialDetails{credentialContent{c.AuthType, validity, orEmpty(c.Attributes)}, orEmpty(models)}
+}
 
 func ShowCredentialCommand(s *cli.Session) *cobra.Command {
 	var output cli.Output
@@ -230,20 +249,11 @@ func showCredentials(ctx context.Context, s *cli.Session, output cli.Output, arg
 	if err != nil {
 		return err
 	}
-	shown := map[string]map[string]map[string]credentialDetails{}
-	add := func(source, cloud, name string, details credentialDetails) {
-		if shown[source] == nil {
-			shown[source] = map[string]map[string]credentialDetails{}
-		}
-		if shown[source][cloud] == nil {
-			shown[source][cloud] = map[string]credentialDetails{}
-		}
-		shown[source][cloud][name] = details
-	}
+	shown := shownDetails{namedDetails{}, namedDetails{}}
 	for cloud, of := range own {
 		for name, c := range of.Credentials {
 			if len(args) == 0 || name == args[1] {
-				add("client-credentials", cloud, name, credentialDetails{Content: credentialContent{AuthType: c.AuthType, Attributes: c.Attributes}})
+				shown.OfClient.add(cloud, name, c, "", nil)
 			}
 		}
 	}
@@ -264,16 +274,17 @@ func showCredentials(ctx context.Context, s *cli.Session, output cli.Output, arg
 					if err != nil {
 						return err
 					}
-					add("controller-credentials", cloud, name, credentialDetails{credentialContent{c.AuthType, "valid", c.Attributes}, models})
+					shown.OfController.add(cloud, name, shownCredential{c.AuthType, c.Attributes}, "valid", models)
 				}
 			}
 			return nil
 		})
 	}
+	none := len(shown.OfController)+len(shown.OfClient) == 0
 	switch {
-	case err != nil && (!errors.Is(err, entity.NotFound) || len(args) == 0 || len(shown) == 0):
+	case err != nil && (!errors.Is(err, entity.NotFound) || len(args) == 0 || none):
 		return err
-	case len(args) > 0 && len(shown) == 0:
+	case len(args) > 0 && none:
 		return entity.WithHint(entity.Errorf(entity.NotFound, "credential %q of cloud %q not found", args[1], args[0]),
 			"To list them: juju credentials")
 	}

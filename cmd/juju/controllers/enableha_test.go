@@ -82,6 +82,7 @@ func TestShowController(t *testing.T) {
         default:
             model-uuid: default-uuid
             machine-count: 1
+            core-count: 0
             unit-count: 3
     current-model: default
     account:

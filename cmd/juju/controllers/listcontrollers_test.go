@@ -61,7 +61,7 @@ func TestControllersAreListed(t *testing.T) {
     away:
         user: bob
         access: login
-        uuid: a
+        controller-uuid: a
         api-endpoints: []
         ca-cert: ""
         cloud: lab
@@ -72,7 +72,7 @@ func TestControllersAreListed(t *testing.T) {
             active: 2
             total: 3
     left:
-        uuid: l
+        controller-uuid: l
         api-endpoints: []
         ca-cert: ""
         cloud: local
@@ -80,7 +80,8 @@ func TestControllersAreListed(t *testing.T) {
     prod:
         user: admin
         access: superuser
-        uuid: u
+        recent-server: 10.0.0.1:17070
+        controller-uuid: u
         api-endpoints:
             - 10.0.0.1:17070
         ca-cert: ""

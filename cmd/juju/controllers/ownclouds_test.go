@@ -86,8 +86,8 @@ func TestUsersDefineClouds(t *testing.T) {
 	if got := o.does("clouds"); !strings.Contains(got, "\nrack   2        west     lxd    local     -\n") {
 		t.Errorf("the clouds are\n%s", got)
 	}
-	want := "rack:\n    defined: local\n    type: lxd\n    auth-types: [certificate]\n    endpoint: https://10.0.0.5:8443\n" +
-		"    regions:\n        - west\n        - east\n    config:\n        project: p\n"
+	want := "name: rack\nsummary: Client cloud \"rack\"\ndefined: local\ntype: lxd\nauth-types: [certificate]\nendpoint: https://10.0.0.5:8443\n" +
+		"regions:\n    west: {}\n    east:\n        endpoint: https://10.0.0.6:8443\nconfig:\n    project: p\n"
 	for _, line := range []string{"show-cloud rack", "show-cloud rack --client"} {
 		if got := o.does(line); got != want {
 			t.Errorf("juju %s:\n%s", line, got)
@@ -103,7 +103,7 @@ func TestUsersDefineClouds(t *testing.T) {
 	o.does("default-region rack --reset")
 	o.fails("default-region rack north", `cloud "rack": region "north" not found`)
 	o.does("update-cloud rack -f " + o.write("new.yaml", "clouds:\n    rack: {type: local}\n"))
-	if got := o.does("show-cloud rack --format json"); !strings.Contains(got, `"type":"local","auth-types":["empty"],"regions":["default"]`) {
+	if got := o.does("show-cloud rack --format json"); !strings.Contains(got, `"type":"local","auth-types":["empty"],"regions":{"default":{}}`) {
 		t.Errorf("the new definition is %s", got)
 	}
 	o.does("remove-cloud rack")

@@ -2,6 +2,10 @@ package controllers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/pem"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,16 +67,21 @@ type (
 		Account  controllerAccount         `yaml:"account" json:"account"`
 	}
 	controllerDetails struct {
-		UUID      string   `yaml:"controller-uuid" json:"controller-uuid"`
-		Addresses []string `yaml:"api-endpoints" json:"api-endpoints"`
-		Cloud     string   `yaml:"cloud" json:"cloud"`
-		Version   string   `yaml:"agent-version" json:"agent-version"`
-		Release   string   `yaml:"release" json:"release"`
-		CACert    string   `yaml:"ca-cert" json:"ca-cert"`
+		UUID        string   `yaml:"controller-uuid" json:"uuid"` // each has the key of Juju
+		Addresses   []string `yaml:"api-endpoints" json:"api-endpoints"`
+		Cloud       string   `yaml:"cloud" json:"cloud"`
+		Region      string   `yaml:"region,omitempty" json:"region,omitempty"`
+		Version     string   `yaml:"agent-version" json:"agent-version"`
+		Commit      string   `yaml:"agent-git-commit,omitempty" json:"agent-git-commit,omitempty"`
+		Model       string   `yaml:"controller-model-version,omitempty" json:"controller-model-version,omitempty"`
+		Release     string   `yaml:"release" json:"release"`
+		Fingerprint string   `yaml:"ca-fingerprint,omitempty" json:"ca-fingerprint,omitempty"` // SHA-256
+		CACert      string   `yaml:"ca-cert" json:"ca-cert"`
 	}
 	countedModel struct {
-		UUID     string `yaml:"model-uuid" json:"model-uuid"`
+		UUID     string `yaml:"model-uuid" json:"uuid"`
 		Machines int64  `yaml:"machine-count" json:"machine-count"`
+		Cores    int64  `yaml:"core-count" json:"core-count"`
 		Units    int64  `yaml:"unit-count" json:"unit-count"`
 	}
 	controllerNode struct {
@@ -117,13 +126,21 @@ func (c *showController) run(ctx context.Context) error {
 			return err
 		}
 		shown := shownController{
-			Details: controllerDetails{t.Controller.UUID, api.Addresses(), t.Controller.ShownCloud(), api.ServerVersion(), api.Release(),
-				t.Controller.CACert},
+			Details: controllerDetails{UUID: t.Controller.UUID, Addresses: api.Addresses(), Cloud: t.Controller.ShownCloud(),
+				Version: api.ServerVersion(), Release: api.Release(), Fingerprint: fingerprint(t.Controller.CACert), CACert: t.Controller.CACert},
 			Account: controllerAccount{t.Controller.User, api.ControllerAccess()}, Models: counted(t, summaries),
 			Model: t.Controller.Unqualify(t.Controller.Model), Machines: map[string]controllerNode{},
 		}
+		for _, s := range summaries {
+			if s.IsController {
+				shown.Details.Region, shown.Details.Model = s.CloudRegion, s.AgentVersion
+			}
+		}
 		for _, n := range nodes {
-			one := controllerNode{Addresses: n.Addresses, Status: "ha-enabled", Primary: n.Leads, Release: n.Version,
+			if n.Leads {
+				shown.Details.Commit = n.Commit
+			}
+			one := controllerNode{Addresses: append([]string{}, n.Addresses...), Status: "ha-enabled", Primary: n.Leads, Release: n.Version,
 				Commit: n.Commit}
 			if n.Waits {
 				one.Status = "waiting"
@@ -159,6 +176,8 @@ func counted(t cli.Target, summaries []entity.ModelSummary) map[string]countedMo
 			switch c.Entity {
 			case "machines":
 				one.Machines = c.Count
+			case "cores":
+				one.Cores = c.Count
 			case "units":
 				one.Units = c.Count
 			}
@@ -166,6 +185,16 @@ func counted(t cli.Target, summaries []entity.ModelSummary) map[string]countedMo
 		all[t.Controller.Unqualify(s.OwnerTag.ID+"/"+s.Name)] = one
 	}
 	return all
+}
+
+// fingerprint returns the SHA-256 hash of a certificate, as in AB:CD:…; "" if there is none.
+func fingerprint(cert string) string {
+	block, _ := pem.Decode([]byte(cert))
+	if block == nil {
+		return ""
+	}
+	hash := sha256.Sum256(block.Bytes)
+	return strings.ReplaceAll(fmt.Sprintf("% X", hash[:]), " ", ":")
 }
 
 // note stores how many controllers there are, for juju controllers.

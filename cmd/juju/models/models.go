@@ -61,7 +61,8 @@ type (
 		Life           string    `yaml:"life" json:"life"`
 		Status         modelWord `yaml:"status" json:"status"`
 		Access         string    `yaml:"access,omitempty" json:"access,omitempty"`
-		// The counts are in lists, the rest in descriptions of one model.
+		LastConnection string    `yaml:"last-connection,omitempty" json:"last-connection,omitempty"`
+		// The access and counts are in lists, the users and machines in descriptions of one model.
 		MachineCount *int64                  `yaml:"machine-count,omitempty" json:"machine-count,omitempty"`
 		UnitCount    *int64                  `yaml:"unit-count,omitempty" json:"unit-count,omitempty"`
 		Users        map[string]modelUser    `yaml:"users,omitempty" json:"users,omitempty"`
@@ -73,6 +74,7 @@ type (
 	modelWord struct {
 		Current string `yaml:"current" json:"current"`
 		Message string `yaml:"message,omitempty" json:"message,omitempty"`
+		Reason  string `yaml:"reason,omitempty" json:"reason,omitempty"`
 		Since   string `yaml:"since,omitempty" json:"since,omitempty"`
 	}
 	modelCredential struct {
@@ -138,6 +140,7 @@ func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) 
 func showSummary(t cli.Target, s entity.ModelSummary) shownModel {
 	shown := showDescription(t, s.ModelDescription)
 	shown.Access, shown.MachineCount, shown.UnitCount = s.UserAccess, new(int64), new(int64)
+	shown.LastConnection, shown.Credential = lastConnection(s.LastConnection), credentialOf(shown, s.Credential)
 	for _, c := range s.Counts {
 		switch c.Entity {
 		case "machines":
@@ -159,7 +162,22 @@ func showDescription(t cli.Target, m entity.ModelDescription) shownModel {
 		Name: m.OwnerTag.ID + "/" + m.Name, ShortName: m.Name, UUID: m.UUID, Type: m.Type, ControllerUUID: m.ControllerUUID,
 		ControllerName: t.Name, IsController: m.IsController, Owner: m.OwnerTag.ID, Cloud: cmp.Or(m.CloudName, m.ProviderType), Life: m.Life,
 		Region: m.CloudRegion, CloudType: m.ProviderType,
-		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message, since},
+		Status:       modelWord{string(cmp.Or(m.Status.Status, entity.StatusUnknown)), m.Status.Message, m.Status.Cause(), since},
 		AgentVersion: m.AgentVersion, Release: m.Release,
 	}
+}
+
+func lastConnection(at *time.Time) string {
+	if at == nil {
+		return "never connected"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// credentialOf returns the credential of a model; nil if it has none.
+func credentialOf(m shownModel, name string) *modelCredential {
+	if name == "" {
+		return nil
+	}
+	return &modelCredential{name, m.Owner, m.Cloud}
 }

@@ -3,7 +3,6 @@ package models
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -86,16 +85,10 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 
 func showInfo(t cli.Target, info entity.ModelInfo) shownModel {
 	d := showDescription(t, info.ModelDescription)
-	if info.Credential != "" {
-		d.Credential = &modelCredential{info.Credential, d.Owner, d.Cloud}
-	}
+	d.Credential = credentialOf(d, info.Credential)
 	d.Users, d.Machines = map[string]modelUser{}, map[string]modelMachine{}
 	for _, u := range info.Users {
-		last := "never connected"
-		if u.LastConnection != nil {
-			last = u.LastConnection.UTC().Format(time.RFC3339)
-		}
-		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access, last}
+		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access, lastConnection(u.LastConnection)}
 	}
 	for _, machine := range info.Machines {
 		d.Machines[machine.ID] = modelMachine{machine.InstanceID, machine.Status, machine.Hardware.Cores}

@@ -59,11 +59,11 @@ type showApplicationAPI interface {
 
 // A shownApplication is the YAML and JSON form of a service.
 type shownApplication struct {
-	Charm       string `yaml:"charm" json:"charm"`
-	Base        string `yaml:"base" json:"base"`
-	Constraints string `yaml:"constraints,omitempty" json:"constraints,omitempty"`
-	Principal   bool   `yaml:"principal" json:"principal"`
-	Exposed     bool   `yaml:"exposed" json:"exposed"`
+	Charm       string            `yaml:"charm" json:"charm"`
+	Base        string            `yaml:"base" json:"base"`
+	Constraints constraints.Value `yaml:"constraints,omitempty" json:"constraints"`
+	Principal   bool              `yaml:"principal" json:"principal"`
+	Exposed     bool              `yaml:"exposed" json:"exposed"`
 
 	Endpoints entity.ExposedEndpoints `yaml:"exposed-endpoints,omitempty" json:"exposed-endpoints,omitempty"`
 	Remote    bool                    `yaml:"remote" json:"remote"`
@@ -90,11 +90,9 @@ func describeServices(ctx context.Context, api showApplicationAPI, names []strin
 			Principal: !s.Subordinate,
 			Exposed:   s.Exposed, Endpoints: s.Endpoints, Life: s.Life.String()}
 		if !s.Subordinate {
-			value, err := api.ServiceConstraints(ctx, name)
-			if err != nil {
+			if one.Constraints, err = api.ServiceConstraints(ctx, name); err != nil {
 				return nil, err
 			}
-			one.Constraints = value.String()
 		}
 		config, err := api.ServiceConfig(ctx, name)
 		if err != nil {

@@ -34,7 +34,8 @@ func TestShowApplication(t *testing.T) {
 web:
     charm: local:jammy/web-1
     base: ubuntu@22.04
-    constraints: mem=2048M
+    constraints:
+        mem: 2048
     principal: true
     exposed: true
     remote: false

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -59,15 +60,23 @@ type (
 		Endpoint        string               `yaml:"endpoint" json:"endpoint"`
 		CrossModel      bool                 `yaml:"cross-model,omitempty" json:"cross-model,omitempty"`
 		RelatedEndpoint string               `yaml:"related-endpoint" json:"related-endpoint"`
-		Application     map[string]string    `yaml:"application-data" json:"application-data"`
-		Local           *shownData           `yaml:"local-unit,omitempty" json:"local-unit,omitempty"`
+		Application     settings             `yaml:"application-data" json:"application-data"`
+		Local           shownData            `yaml:"local-unit,omitempty" json:"local-unit"`
 		Related         map[string]shownData `yaml:"related-units,omitempty" json:"related-units,omitempty"`
 	}
 	shownData struct {
-		InScope bool              `yaml:"in-scope" json:"in-scope"`
-		Data    map[string]string `yaml:"data" json:"data"`
+		InScope bool     `yaml:"in-scope" json:"in-scope"`
+		Data    settings `yaml:"data" json:"data"`
 	}
+	settings map[string]string // {} also in JSON if there are none
 )
+
+func (s settings) MarshalJSON() ([]byte, error) {
+	if s == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]string(s))
+}
 
 type unitInfoAPI interface {
 	cli.LeaderAPI
@@ -118,14 +127,6 @@ func withoutSeries(text string) string {
 	return url.String()
 }
 
-// notNil returns data that is {} also in JSON if it is empty.
-func notNil(data map[string]string) map[string]string {
-	if data == nil {
-		return map[string]string{}
-	}
-	return data
-}
-
 func (u *showUnit) shown(unit string, info client.UnitInfo) shownUnit {
 	shown := shownUnit{WorkloadVersion: info.WorkloadVersion, Machine: info.Machine, OpenedPorts: append([]string{}, info.OpenedPorts...),
 		PublicAddress: info.PublicAddress, Charm: withoutSeries(info.Charm), Leader: info.Leader, Life: info.Life}
@@ -134,17 +135,17 @@ func (u *showUnit) shown(unit string, info client.UnitInfo) shownUnit {
 			continue
 		}
 		one := shownRelation{ID: r.ID, Endpoint: r.Endpoint, CrossModel: r.CrossModel, RelatedEndpoint: r.RelatedEndpoint,
-			Application: notNil(r.Application)}
+			Application: r.Application}
 		if u.app {
 			shown.Relations = append(shown.Relations, one)
 			continue
 		}
 		one.Related = map[string]shownData{}
 		for name, of := range r.Units {
-			data := shownData{of.InScope, notNil(of.Settings)}
+			data := shownData{of.InScope, of.Settings}
 			switch {
 			case name == unit:
-				one.Local = &data
+				one.Local = data
 			case u.related == "" || name == u.related:
 				one.Related[name] = data
 			}

@@ -181,11 +181,11 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 
 // A shownStatus is the YAML and JSON form of a past status.
 type shownStatus struct {
-	Since   string `yaml:"since" json:"since"`
-	Type    string `yaml:"type" json:"type"`
-	Status  string `yaml:"status" json:"status"`
-	Message string `yaml:"message,omitempty" json:"message,omitempty"`
-	Reason  string `yaml:"reason,omitempty" json:"reason,omitempty"` // why the workload is in error
+	Since   string         `yaml:"since" json:"since"`
+	Type    string         `yaml:"type" json:"type"`
+	Status  string         `yaml:"status" json:"status"`
+	Message string         `yaml:"message,omitempty" json:"message,omitempty"`
+	Data    map[string]any `yaml:"data,omitempty" json:"data,omitempty"`
 }
 
 func (c *showStatusLog) show(past []entity.PastStatus) error {
@@ -215,7 +215,7 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 	shown := make([]shownStatus, len(past))
 	for i, p := range past {
 		shown[i] = shownStatus{p.Since.In(location).Format(time.RFC3339), string(p.Kind), string(p.Status.Status),
-			p.Message, p.Cause()}
+			p.Message, p.Data}
 	}
 	text, err := cli.Encode(c.output.Format, shown)
 	if err != nil {

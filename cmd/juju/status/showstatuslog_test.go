@@ -77,5 +77,5 @@ func TestShowStatusLogOutput(t *testing.T) {
 	u.Sees(0, `[{"since":"2026-11-21T09:30:00Z","type":"juju-unit","status":"allocating"},`+
 		`{"since":"2026-11-21T10:30:00Z","type":"workload","status":"blocked","message":"no\ndisk"},`+
 		`{"since":"2026-11-21T11:30:00Z","type":"workload","status":"error","message":"hook failed",`+
-		`"reason":"exit status 7: no disk"}]`+"\n", "")
+		`"data":{"reason":"exit status 7: no disk"}}]`+"\n", "")
 }
