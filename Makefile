@@ -215,7 +215,7 @@ lxd-down: ## remove what verify-lxd has set up
 
 docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) generate ./...
-	$(GO) test -vet=off -count=1 ./cmd/juju -run '^TestReference$$' -update
+	$(GO) test -vet=off -count=1 ./cmd/juju -run '^(TestReference|TestAbsentInJSON)$$' -update
 	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestDocumentIsUpToDate$$' -update
 	$(GO) test -vet=off -count=1 ./hooks/hooktools -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./apiserver -run '^(TestSecurityPage|TestAPIPage)$$' -update

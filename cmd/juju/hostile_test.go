@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,171 +40,8 @@ var hostileJSON = func() json.RawMessage {
 	return text
 }()
 
-// fill sets every string below v.
-func fill(v reflect.Value, depth int) {
-	if depth == 0 || v.Type() == reflect.TypeFor[time.Time]() {
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(hostile)
-	case reflect.Interface:
-		if v.NumMethod() == 0 {
-			v.Set(reflect.ValueOf(hostile))
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), depth-1)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), depth-1)
-	case reflect.Map:
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth-1)
-		fill(value, depth-1)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, value)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i), depth-1)
-			}
-		}
-	}
-}
-
 // planted returns a T in which every string is hostile.
-func planted[T any]() (v T) {
-	fill(reflect.ValueOf(&v).Elem(), 8)
-	return v
-}
-
-// A hostileController returns values whose strings are all hostile.
-type hostileController struct{ *clitest.FakeController }
-
-func (h hostileController) Models(context.Context) ([]client.Model, error) {
-	return []client.Model{planted[client.Model](), {Name: "default", UUID: "d", Owner: "admin"}}, h.Err
-}
-
-func (h hostileController) ModelSummaries(context.Context) ([]entity.ModelSummary, error) {
-	return planted[[]entity.ModelSummary](), h.Err
-}
-
-func (h hostileController) ModelInfo(context.Context, string) (entity.ModelInfo, error) {
-	return planted[entity.ModelInfo](), h.Err
-}
-
-func (h hostileController) ModelLeftovers(context.Context) ([]entity.Leftover, error) {
-	leftovers := planted[[]entity.Leftover]()
-	leftovers[0].Of = "d"
-	return leftovers, h.Err
-}
-
-func (h hostileController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
-	return planted[[]entity.ModelBlocks](), h.Err
-}
-
-func (h hostileController) User(context.Context, string) (entity.UserInfo, error) {
-	return planted[entity.UserInfo](), h.Err
-}
-
-func (h hostileController) FindOffers(context.Context, entity.OfferFilter) ([]entity.Offer, error) {
-	return planted[[]entity.Offer](), h.Err
-}
-
-func (h hostileController) Offer(context.Context, string) (entity.Offer, error) {
-	return planted[entity.Offer](), h.Err
-}
-
-func (h hostileController) Users(context.Context, bool) ([]entity.UserInfo, error) {
-	return planted[[]entity.UserInfo](), h.Err
-}
-
-func (h hostileController) ModelUsers(context.Context, string) ([]entity.ModelUser, error) {
-	return planted[[]entity.ModelUser](), h.Err
-}
-
-func (h hostileController) ControllerNodes(context.Context) ([]entity.ControllerNode, *entity.ControllerUpgrade, error) {
-	return planted[[]entity.ControllerNode](), planted[*entity.ControllerUpgrade](), h.Err
-}
-
-func (h hostileController) AuditLog(context.Context, client.AuditQuery) ([]entity.AuditEntry, error) {
-	return planted[[]entity.AuditEntry](), h.Err
-}
-
-func (h hostileController) EnableHA(context.Context, int, constraints.Value) (entity.ControllerChanges, error) {
-	return planted[entity.ControllerChanges](), h.Err
-}
-
-func (h hostileController) Tokens(context.Context, string) ([]entity.AccessToken, error) {
-	return planted[[]entity.AccessToken](), h.Err
-}
-
-func (h hostileController) ServerVersion() string { return hostile }
-
-func (h hostileController) Release() string { return hostile }
-
-func (h hostileController) ControllerAccess() string { return hostile }
-
-func (h hostileController) Addresses() []string { return []string{hostile} }
-
-func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
-	return planted[[]entity.Finding](), h.Err
-}
-
-func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.Finding, error) {
-	return planted[[]entity.Finding](), h.Err
-}
-
-func (h hostileController) ControllerBinaries(context.Context) (entity.ControllerBinaries, error) {
-	return planted[entity.ControllerBinaries](), h.Err
-}
-
-func (h hostileController) UpgradeModel(context.Context, string, entity.Binaries, bool) (entity.Binaries, error) {
-	return planted[entity.Binaries](), h.Err
-}
-
-func (h hostileController) Clouds(context.Context) ([]string, error) {
-	return planted[[]string](), h.Err
-}
-
-func (h hostileController) CredentialNames(context.Context, string) ([]string, error) {
-	return planted[[]string](), h.Err
-}
-
-func (h hostileController) AddCredential(context.Context, string, string, entity.CloudCredential) error {
-	return h.Err
-}
-
-func (h hostileController) UpdateCredential(context.Context, string, string, entity.CloudCredential, bool) error {
-	return h.Err
-}
-
-func (h hostileController) RevokeCredential(context.Context, string, string, bool) error {
-	return h.Err
-}
-
-func (h hostileController) SetModelCredential(context.Context, string, string, string) error {
-	return h.Err
-}
-
-func (h hostileController) Cloud(context.Context, string) (entity.Cloud, error) {
-	return planted[entity.Cloud](), h.Err
-}
-
-func (h hostileController) Credential(
-	context.Context, string, string, bool,
-) (entity.CloudCredential, map[string]string, error) {
-	return planted[entity.CloudCredential](), planted[map[string]string](), h.Err
-}
-
-func (h hostileController) ModelDefaults(context.Context) (map[string]entity.ModelDefault, error) {
-	return map[string]entity.ModelDefault{hostile: {Default: hostile, Controller: hostile}}, h.Err
-}
-
-func (h hostileController) ControllerConfig(context.Context) (map[string]any, error) {
-	return map[string]any{hostile: hostile}, h.Err
-}
+func planted[T any]() T { return filled[T](filler{text: hostile}) }
 
 // For every command: text from charms, agents, other users and controllers is escaped before
 // it reaches a terminal, and begins no line.
@@ -363,8 +199,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	newTestUser := func(t *testing.T) *clitest.User {
 		u := newUser(t)
 		u.Session.ConnectController = func(context.Context, cli.Target) (io.Closer, error) {
-			return hostileController{u.Controller},
-				nil
+			return filledController{u.Controller, filler{text: hostile}}, nil
 		}
 		u.Session.AskController = u.Session.ConnectController
 		return u
