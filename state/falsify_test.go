@@ -188,6 +188,8 @@ func other(c bson.DocElem) (field string, value any) {
 		return c.Name, v + 1000 // an unused number
 	case int64:
 		return c.Name, v + 1000
+	case time.Duration:
+		return c.Name, v + time.Hour
 	case string:
 		return c.Name, v + "x"
 	case entity.StatusWord:
