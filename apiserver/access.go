@@ -24,6 +24,12 @@ type identity struct {
 	home  *state.State
 }
 
+// hasRights reports whether the roles are a user's, of whom a consumer is one more program, and may change. Those of an
+// agent don't.
+func (id identity) hasRights() bool {
+	return id.Tag.Kind == entity.KindUser || id.Tag.Kind == entity.KindConsumer
+}
+
 // invalidLogin returns the error of every rejected login, whatever the reason, so that it reveals nothing.
 func invalidLogin() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
@@ -43,31 +49,33 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 	switch cred.tag.Kind {
 	case entity.KindUser:
 		return s.authenticateUser(ctx, model, cred)
-	case entity.KindMachine, entity.KindUnit:
+	case entity.KindMachine, entity.KindUnit, entity.KindConsumer:
 		if model == "" {
-			return identity{}, nil, invalidLogin() // agents belong to models
+			return identity{}, nil, invalidLogin() // agents and consumers belong to models
 		}
-		id, st, err := s.authenticateAgent(ctx, model, cred)
+		check := s.authenticateAgent
+		if cred.tag.Kind == entity.KindConsumer {
+			check = s.authenticateConsumer
+		}
+		id, st, err := check(ctx, model, cred)
 		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
 			// A former primary of a MongoDB may not have what another controller has just written: what is read after a write
 			// that reached the majority does.
 			if err := s.controller.Sync(ctx); err != nil {
 				return identity{}, nil, err
 			}
-			id, st, err = s.authenticateAgent(ctx, model, cred)
+			id, st, err = check(ctx, model, cred)
 		}
 		if errors.Is(err, entity.Unauthorized) && cred.tag.Kind == entity.KindMachine {
 			err = s.unlessStray(ctx, model, err)
 		}
 		return id, st, err
-	case entity.KindConsumer:
-		return s.authenticateConsumer(ctx, model, cred)
 	}
 	return identity{}, nil, invalidLogin()
 }
 
-// authenticateConsumer checks the token of a model of another controller. Whether its user still may consume the offer is
-// checked whenever that matters: a consumer that no longer may must be able to end its relations.
+// authenticateConsumer checks the token of a model of another controller, and that its user still may consume the offer. A
+// refusal is Unauthorized, for which the consumer suspends its relations; NotFound, for which it ends them, if the offer is gone.
 func (s *Server) authenticateConsumer(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
 	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
 	if err != nil {
@@ -82,7 +90,26 @@ func (s *Server) authenticateConsumer(ctx context.Context, model string, cred cr
 		return identity{}, nil, err
 	}
 	st, err := s.controller.Model(ctx, model)
-	return identity{Identity: facades.Identity{Tag: cred.tag, Roles: facades.Consumer, Consumer: who}}, st, err
+	if err != nil {
+		return identity{}, nil, err
+	}
+	id, err := s.identifyConsumer(ctx, identity{Identity: facades.Identity{Tag: cred.tag, Consumer: who}})
+	if err == nil && id.Roles == 0 {
+		if _, err = st.CrossModel().Shown(ctx, who.Offer); err == nil {
+			err = entity.Errorf(entity.Unauthorized, "user %s may no longer consume the offer", who.User)
+		}
+	}
+	return id, st, err
+}
+
+// identifyConsumer looks up the current role of a consumer: none once its user may not consume the offer.
+func (s *Server) identifyConsumer(ctx context.Context, id identity) (identity, error) {
+	id.Roles = 0
+	may, err := s.controller.MayConsume(ctx, id.Consumer.User, id.Consumer.Model, id.Consumer.Offer)
+	if may {
+		id.Roles = facades.Consumer
+	}
+	return id, err
 }
 
 // unlessStray returns refused, unless the machine may have been started after the backup that the controller was restored
@@ -174,9 +201,12 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 	return identity{Identity: facades.IdentityOf(user, model, rights), password: rights.Password}, nil
 }
 
-// identifyBy is identify for a user who has already logged in. A user whose password has changed since then has no
+// identifyBy is identify for a user or consumer who has already logged in. A user whose password has changed since then has no
 // roles, and neither has one whose session has ended.
 func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
+	if then.Tag.Kind == entity.KindConsumer {
+		return s.identifyConsumer(ctx, then)
+	}
 	now, err := s.identify(ctx, then.Tag, model)
 	if err == nil && then.session != nil {
 		now.session, now.InSession = then.session, true
@@ -198,8 +228,11 @@ type textSession struct {
 	text string
 }
 
-// watchRights sends an event when what identifyBy returns of a user may have changed.
+// watchRights sends an event when what identifyBy returns may have changed.
 func (s *Server) watchRights(ctx context.Context, then identity, model string) <-chan struct{} {
+	if then.Tag.Kind == entity.KindConsumer {
+		return s.controller.WatchConsumer(ctx, then.Consumer)
+	}
 	if then.session == nil {
 		return s.controller.WatchRights(ctx, then.Tag.ID, model)
 	}
@@ -225,10 +258,10 @@ func (s *Server) watchRights(ctx context.Context, then identity, model string) <
 	return either
 }
 
-// followRights calls now with a user's roles, as returned by look, and calls it again whenever changes says that they may
+// followRights calls now with the roles of a user or consumer, as returned by look, and calls it again whenever changes says that they may
 // have changed, until that is closed. A user who cannot be looked up has no roles.
 func followRights(
-	ctx context.Context, user entity.Tag, changes <-chan struct{}, look func() (identity, error), now func(facades.Roles),
+	ctx context.Context, who entity.Tag, changes <-chan struct{}, look func() (identity, error), now func(facades.Roles),
 ) {
 	for range changes {
 		id, err := look()
@@ -240,7 +273,7 @@ func followRights(
 			id, err = look()
 		}
 		if err != nil && ctx.Err() == nil {
-			logger.Errorf("%s: cannot look up their roles: %v", user, err)
+			logger.Errorf("%s: cannot look up their roles: %v", who, err)
 		}
 		now(id.Roles)
 	}

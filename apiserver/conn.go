@@ -211,8 +211,8 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 	return true
 }
 
-// dispatch finds the caller of a request and the route that it names. A user's roles are looked up for each request:
-// they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
+// dispatch finds the caller of a request and the route that it names. The roles of a user or consumer are looked up for each
+// request: they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
 // agent don't change.
 func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *budget.Hold) (*facades.Caller, *facades.Route, error) {
 	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req, h}}
@@ -220,7 +220,7 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h 
 	if s != nil {
 		who.Identity, who.Model = s.Identity, s.model
 	}
-	if who.Tag.Kind == entity.KindUser {
+	if s != nil && s.hasRights() {
 		now, err := c.now(ctx)
 		if err != nil {
 			return who, nil, err
@@ -238,7 +238,7 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h 
 	return who, r, err
 }
 
-// now looks up the current roles of the connection's user. There are none if the password has changed since the login.
+// now looks up the current roles of the connection's user or consumer. There are none if the password has changed since the login.
 func (c *conn) now(ctx context.Context) (identity, error) {
 	c.password.RLock()
 	defer c.password.RUnlock()
@@ -246,10 +246,10 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 	return c.server.identifyBy(ctx, s.identity, c.uuid)
 }
 
-// follow ends the watches for which the user no longer has a role, and the connection when the user has no roles left.
-func (c *conn) follow(user identity) {
-	changes := c.server.watchRights(c.ctx, user, c.uuid)
-	followRights(c.ctx, user.Tag, changes, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
+// follow ends the watches for which the user or consumer no longer has a role, and the connection when no roles are left.
+func (c *conn) follow(who identity) {
+	changes := c.server.watchRights(c.ctx, who, c.uuid)
+	followRights(c.ctx, who.Tag, changes, func() (identity, error) { return c.now(c.ctx) }, func(now facades.Roles) {
 		if now == 0 {
 			c.cancel(errRevoked)
 		}

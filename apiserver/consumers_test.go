@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
+	"juju/apiserver/params"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/limits"
@@ -80,6 +82,57 @@ func TestTokensOfConsumers(t *testing.T) {
 		if !errors.Is(err, entity.Unauthorized) || err.Error() != "invalid entity name or password" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A token opens nothing, and its connections end, once its user may not consume the offer, however that happens. Whoever holds
+// the token of an offer that is gone learns that.
+func TestTokensEndWithTheRightToConsume(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	offer := facadestest.OfferMySQL(w, w.st)
+	near := entity.NearEnd{Service: "wordpress", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}
+	for name, lose := range map[string]func(user string) error{
+		"revoked": func(user string) error {
+			return w.controller.RevokeOffer(ctx, w.st.UUID(), offer, user, controller.AccessConsume)
+		},
+		"disabled":      func(user string) error { return w.controller.DisableUser(ctx, user) },
+		"removed":       func(user string) error { return w.controller.RemoveUser(ctx, user) },
+		"without-login": func(user string) error { return w.controller.RevokeController(ctx, user, controller.AccessLogin) },
+	} {
+		w.addUser(name)
+		w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), offer, name, controller.AccessConsume, statetest.Admin))
+		token, err := w.controller.NewConsumer(ctx, name, w.st.UUID(), offer)
+		w.ok(err)
+		info := w.consumerInfo(token)
+		api := client.CrossModelRelationsFacade{Caller: w.dial(info)}
+		w.ok(api.Connect(ctx, "deadbeef-0000-4000-8000-00000000b109", 3, near, "server"))
+		watching := w.raw(w.modelPath()).login(info.Tag, token, "")
+		w.ok(watching.call("CrossModelRelations", 1, "WatchOffer", struct{}{}).Err())
+		w.ok(lose(name))
+		if code := watching.ended(); code != params.CloseRevoked {
+			t.Errorf("%s: the connection ends with code %d", name, code)
+		}
+		if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) || !strings.Contains(err.Error(), "may no longer consume the offer") {
+			t.Errorf("%s: the token is told %v", name, err)
+		}
+	}
+	x := w.st.CrossModel()
+	w.ok(x.AddOffer(ctx, entity.NewOffer{Name: "spare", Service: "mysql", Endpoints: []string{"server"}}))
+	offers, err := x.Offers(ctx)
+	w.ok(err)
+	spare := offers[slices.IndexFunc(offers, func(o entity.Offer) bool { return o.Name == "spare" })].UUID
+	w.addUser("bob")
+	w.ok(w.controller.GrantOffer(ctx, w.st.UUID(), spare, "bob", controller.AccessConsume, statetest.Admin))
+	token, err := w.controller.NewConsumer(ctx, "bob", w.st.UUID(), spare)
+	w.ok(err)
+	o, err := x.Offer(ctx, "spare")
+	w.ok(err)
+	w.ok(o.Destroy(ctx, entity.Destruction{}))
+	w.ok(w.controller.DropOffer(ctx, spare))
+	if _, err := client.Dial(ctx, w.consumerInfo(token)); !entity.IsNotFound(err) {
+		t.Errorf("the token of an offer that is gone: %v", err)
 	}
 }
 

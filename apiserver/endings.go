@@ -10,7 +10,7 @@ import (
 )
 
 // endings ends connections and streams whose access has ended: all of a model's when the model closes, and an agent's
-// when the agent is removed or its password changes. Users are followed one by one, by followRights. There are
+// when the agent is removed or its password changes. Users and consumers are followed one by one, by followRights. There are
 // thousands of agents, so each model has one watch for all of them, while any is connected.
 type endings struct {
 	mu     sync.Mutex
@@ -48,7 +48,7 @@ const changedKept = 10 * time.Minute
 func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
 	t := &tie{end: end, since: id.since}
 	home := model
-	if id.Tag.Kind != entity.KindUser && id.Tag.Kind != entity.KindConsumer {
+	if !id.hasRights() {
 		t.agent, t.password = id.Tag, id.password
 		if id.home != nil {
 			home = id.home

@@ -197,7 +197,7 @@ func (s *Server) goOn(v *visitor, serve func()) {
 
 // still returns an error if the visitor no longer has any of the roles. Long requests check this at their end.
 func (s *Server) still(r *http.Request, v *visitor, who facades.Roles) error {
-	if v.Tag.Kind != entity.KindUser {
+	if !v.hasRights() {
 		return nil
 	}
 	now, err := s.identifyBy(r.Context(), v.identity, r.PathValue("uuid"))

@@ -82,7 +82,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 		}
 	}})
 	conn.netConn.authenticated()
-	if id.Tag.Kind == entity.KindUser {
+	if id.hasRights() {
 		conn.requests.Go(func() { conn.follow(id) })
 	}
 	logger.Debugf("%s: logged in", conn)

@@ -11,8 +11,8 @@ import (
 	"juju/state/entity"
 )
 
-// Models of other controllers call these methods, with the token that their user got from GetConsumeDetails. They see their
-// offer, and the relations that were made with their token.
+// Models of other controllers call these methods, with the token that their user got from GetConsumeDetails, while that user
+// may consume the offer. They see their offer, and the relations that were made with their token.
 
 func (c *Caller) consumerWatch(ctx context.Context) (<-chan struct{}, error) {
 	return c.Model.CrossModel().WatchShared(ctx)
@@ -26,20 +26,13 @@ func (c *Caller) consumerRelations(ctx context.Context) ([]entity.Connection, er
 	return c.Model.CrossModel().OfConsumer(ctx, c.Consumer.ID)
 }
 
-// connectConsumer adds the relation that mirrors one of the consumer. The user who got the token must still be allowed to.
+// connectConsumer adds the relation that mirrors one of the consumer.
 func (c *Caller) connectConsumer(ctx context.Context, model string, relation int, near entity.NearEnd, endpoint string) error {
 	role := charm.Role(near.Role)
 	switch {
 	case !entity.IsValidUUID(model), relation < 0, !entity.IsValidService(near.Service), near.Name == "", near.Interface == "",
 		role != charm.RoleProvider && role != charm.RoleRequirer:
 		return entity.Errorf(entity.Invalid, "the relation with the offer is not valid")
-	}
-	may, err := c.Controller.MayConsume(ctx, c.Consumer.User, c.Model.UUID(), c.Consumer.Offer)
-	if err != nil {
-		return err
-	}
-	if !may {
-		return entity.WithHint(Denied(), "User %s of the other controller may no longer consume the offer.", c.Consumer.User)
 	}
 	return c.Model.CrossModel().Connect(ctx, model, entity.Connection{Relation: relation, Near: near, Far: endpoint,
 		User: c.Consumer.User, Offer: c.Consumer.Offer, Token: c.Consumer.ID})

@@ -126,11 +126,6 @@ func TestConsumersOfOtherControllers(t *testing.T) {
 		}
 	}
 
-	// Who may no longer consume can end what there is, and begin nothing.
-	w.ok(w.controller.RevokeOffer(ctx, w.st.UUID(), offer, "bob", controller.AccessConsume))
-	if err := bob.Connect(ctx, blog, 5, near, "server"); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("a relation without access: %v", err)
-	}
 	w.ok(bob.Mirror(ctx, mine, entity.Members{}))
 	w.ok(bob.End(ctx, mine))
 	w.ok(bob.End(ctx, mine))

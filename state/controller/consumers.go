@@ -14,6 +14,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/watcher"
 )
 
 // A Consumer is a model of another controller that uses an offer of one of this controller's models.
@@ -109,6 +110,12 @@ func (c *Controller) CheckConsumer(ctx context.Context, token string) (Consumer,
 		return Consumer{}, refused
 	}
 	return who, nil
+}
+
+// WatchConsumer sends an event when whether a consumer's user may consume the offer may have changed.
+func (c *Controller) WatchConsumer(ctx context.Context, who Consumer) <-chan struct{} {
+	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(who.User)), watcher.Doc(modelUsersC, modelUserID(who.Model, who.User)),
+		watcher.Doc(modelUsersC, modelUserID(who.Offer, who.User)))
 }
 
 // tokenKey returns the key that signs tokens; nil if there is none yet.

@@ -93,9 +93,12 @@ func (s *session) once(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	other, err := s.Reach(ctx, s.remote)
-	if entity.IsNotFound(err) {
+	switch {
+	case entity.IsNotFound(err):
 		return s.gone(ctx)
-	} else if err != nil {
+	case entity.KindOf(err) == entity.Unauthorized:
+		return cmp.Or(s.shutOut(ctx, err), err)
+	case err != nil:
 		return err
 	}
 	defer other.Close()
@@ -154,6 +157,31 @@ func (s *session) gone(ctx context.Context) error {
 		}
 		if err == nil {
 			err = s.Model.Release(ctx, c.Relation)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shutOut suspends the remote service's relations when the other controller refuses the token, for the given reason: it has
+// suspended them too, and goes on with them if the token is accepted again. Those that end do not wait for that.
+func (s *session) shutOut(ctx context.Context, why error) error {
+	ours, err := s.connections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range ours {
+		var err error
+		switch {
+		case c.Life != entity.Alive:
+			err = s.Model.Release(ctx, c.Relation)
+		case !c.Joined:
+			err = s.Model.End(ctx, c.Relation) // as if it were refused alone
+		default:
+			c.Suspended, c.Message = true, entity.Cut(fmt.Sprintf("controller %q: %v", s.remote.External.Name, why), shownError)
+			err = cmp.Or(s.Model.Suspend(ctx, c, c.Relation), s.Model.Mirror(ctx, c.Relation, entity.Members{}))
 		}
 		if err != nil {
 			return err

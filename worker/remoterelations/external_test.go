@@ -18,6 +18,8 @@ type consumer struct {
 	relations []entity.Connection
 	members   map[int][]entity.Members // the parts of each relation
 	ended     []int
+	released  []int
+	suspended map[int]string // and why
 	shown     entity.Status
 }
 
@@ -29,6 +31,16 @@ func (c *consumer) Join(context.Context, int) error                   { return n
 func (c *consumer) Mirror(context.Context, int, entity.Members) error { return nil }
 func (c *consumer) End(_ context.Context, relation int) error {
 	c.ended = append(c.ended, relation)
+	return nil
+}
+func (c *consumer) Release(_ context.Context, relation int) error {
+	c.released = append(c.released, relation)
+	return nil
+}
+func (c *consumer) Suspend(_ context.Context, like entity.Connection, relation int) error {
+	if like.Suspended {
+		c.suspended[relation] = like.Message
+	}
 	return nil
 }
 func (c *consumer) Members(_ context.Context, relation, first int) (entity.Members, error) {
@@ -108,6 +120,28 @@ func TestARoundListsOnce(t *testing.T) {
 	}
 	if len(s.told) != 4 || len(theirs.relations) != 4 || len(ours.ended) != 1 || ours.ended[0] != 4 {
 		t.Errorf("told of %v, there are %v, ended %v", s.told, theirs.relations, ours.ended)
+	}
+}
+
+// A model whose token is refused, because its user may no longer consume the offer, takes its relations as suspended. What ends
+// does not wait for the other controller.
+func TestARefusedTokenSuspends(t *testing.T) {
+	ours := &consumer{suspended: map[int]string{}, relations: []entity.Connection{
+		{Relation: 0, Life: entity.Alive, Joined: true}, {Relation: 1, Life: entity.Alive}, {Relation: 2, Life: entity.Dying, Joined: true}}}
+	for i := range ours.relations {
+		ours.relations[i].Consumes, ours.relations[i].Remote = true, "db"
+	}
+	refusal := entity.Errorf(entity.Unauthorized, "bob may not")
+	s := &session{remote: entity.Consumed{Name: "db", External: &entity.External{Name: "prod"}}, mirror: &mirror{Config: Config{Model: ours,
+		Reach: func(context.Context, entity.Consumed) (External, error) { return nil, refusal }}}}
+	if err := s.once(t.Context()); !errors.Is(err, refusal) {
+		t.Errorf("the session ends with %v", err)
+	}
+	if want := map[int]string{0: `controller "prod": bob may not`}; !maps.Equal(ours.suspended, want) {
+		t.Errorf("suspended: %v, want %v", ours.suspended, want)
+	}
+	if !slices.Equal(ours.ended, []int{1}) || !slices.Equal(ours.released, []int{2}) {
+		t.Errorf("ended: %v, released: %v", ours.ended, ours.released)
 	}
 }
 

@@ -57,7 +57,8 @@ type Config struct {
 	// Open returns another model; the error is entity.NotFound if it does not exist.
 	Open func(ctx context.Context, uuid string) (Model, error)
 	// Reach connects to the controller that has the offer of a remote service; the error is entity.NotFound if the model
-	// there does not exist any more. It returns within a minute.
+	// or the offer there does not exist any more, and entity.Unauthorized if the offer may not be consumed any more. It
+	// returns within a minute.
 	Reach func(ctx context.Context, r entity.Consumed) (External, error)
 	// Retry is how long the first attempt to reach a controller again waits; later ones wait up to retryMost times as long.
 	Retry time.Duration
