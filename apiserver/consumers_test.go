@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"gopkg.in/macaroon.v2"
 
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/state/controller"
@@ -133,6 +135,31 @@ func TestTokensEndWithTheRightToConsume(t *testing.T) {
 	w.ok(w.controller.DropOffer(ctx, spare))
 	if _, err := client.Dial(ctx, w.consumerInfo(token)); !entity.IsNotFound(err) {
 		t.Errorf("the token of an offer that is gone: %v", err)
+	}
+}
+
+// All consumers of a user's, and the user, have together what the user may have.
+func TestConsumersCountAsTheirUser(t *testing.T) {
+	m := &members{max: 100, ofUser: 3, ofAgent: 50, maxWatches: 3}
+	consumer := func(user string) identity {
+		id := uuid.NewString()
+		return identity{Identity: facades.Identity{Tag: entity.ConsumerTag(id), Consumer: controller.Consumer{ID: id, User: user}}}
+	}
+	bob := identity{Identity: facades.Identity{Tag: entity.UserTag("Bob")}}
+	for what, take := range map[string]func(model string, id identity) (func(), error){"connections": m.enter, "watches": m.watch} {
+		for n, id := range []identity{bob, consumer("Bob"), consumer("bob")} {
+			if _, err := take("model", id); err != nil {
+				t.Errorf("%s: number %d: %v", what, n, err)
+			}
+		}
+		for _, id := range []identity{bob, consumer("bob")} {
+			if _, err := take("another", id); !errors.Is(err, entity.Unavailable) {
+				t.Errorf("%s: one more of %s: %v", what, id.Tag, err)
+			}
+		}
+		if _, err := take("model", consumer("carol")); err != nil {
+			t.Errorf("%s of another user: %v", what, err)
+		}
 	}
 }
 

@@ -19,8 +19,8 @@ type Limits struct {
 	LoginTime                            time.Duration
 	Logins                               int
 	// Members is the maximum number of open connections that have logged in. Of these, Reserved are reserved for each
-	// of superusers, other users, machine agents and unit agents. UserConns and AgentConns limit the connections of one
-	// user and of one agent.
+	// of superusers, other users, machine agents, unit agents and consumers. UserConns and AgentConns limit the
+	// connections of one user, whose consumers count too, and of one agent.
 	Members, Reserved, UserConns, AgentConns int
 	// AgentLogins is the maximum number of concurrent logins of agents. An agent that has waited for AgentWait is told
 	// to try again, so that after a restart of the controller thousands of agents log in one after the other.

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"strings"
 	"sync"
 
 	"juju/apiserver/facades"
@@ -69,10 +70,14 @@ type member struct {
 	tag   entity.Tag
 }
 
-// memberOf returns the member that an identity is counted as in a model ("" for the controller itself).
+// memberOf returns the member that an identity is counted as in a model ("" for the controller itself). A consumer counts as
+// the user who got its token, of which a user can make any number.
 func memberOf(model string, id identity) member {
-	if id.Tag.Kind == entity.KindUser {
-		model = ""
+	switch id.Tag.Kind {
+	case entity.KindUser:
+		return member{"", entity.UserTag(strings.ToLower(id.Tag.ID))}
+	case entity.KindConsumer:
+		return member{"", entity.UserTag(strings.ToLower(id.Consumer.User))}
 	}
 	return member{model, id.Tag}
 }
@@ -83,7 +88,7 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 		return func() {}, nil
 	}
 	who, limit := memberOf(model, id), m.ofAgent
-	if id.Tag.Kind == entity.KindUser {
+	if who.tag.Kind == entity.KindUser {
 		limit = m.ofUser
 	}
 	kind := kindOf(id)
@@ -92,7 +97,7 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	switch {
 	case m.of[who] >= limit:
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d connections to the controller, which is the limit", id.Tag, limit),
+			"%s has %d connections to the controller, which is the limit", who.tag, limit),
 			"Close some of them, and try again.")
 	case m.full(kind):
 		return nil, entity.Errorf(entity.Unavailable, "the controller has no connections left for %s; try again",
@@ -117,7 +122,7 @@ func (m *members) watch(model string, id identity) (leave func(), err error) {
 	defer m.mu.Unlock()
 	if m.watches[who] >= m.maxWatches {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
-			"%s has %d watchers on its connections to the controller, which is the limit", id.Tag, m.maxWatches),
+			"%s has %d watchers on its connections to the controller, which is the limit", who.tag, m.maxWatches),
 			"Stop some of them, and try again.")
 	}
 	return m.count(&m.watches, who, func() {}), nil
