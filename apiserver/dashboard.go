@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -91,12 +92,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, below string) erro
 	if below != "" && (!inModel || name == "") || post && rest != "command" && rest != "positions" {
 		return entity.Errorf(entity.NotFound, "there is no such page")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return entity.Errorf(entity.Invalid, "the form is malformed or too large")
+	if err := readForm(w, r, maxForm); err != nil {
+		return err
 	}
 	var v *pageVisit
-	return s.visit(r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
+	return s.visit(w, r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
 		var err error
 		if v, err = s.pageVisit(r, owner, name); err != nil {
 			return nil, err
@@ -111,6 +111,18 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, below string) erro
 		}
 		return s.modelPage(w, r, v, rest)
 	})
+}
+
+// readForm reads a request's form, of at most max bytes.
+func readForm(w http.ResponseWriter, r *http.Request, max int64) error {
+	r.Body = http.MaxBytesReader(w, r.Body, max)
+	if err := r.ParseForm(); errors.Is(err, os.ErrDeadlineExceeded) {
+		return entity.Errorf(entity.Invalid, "the form took too long to arrive")
+	} else if err != nil {
+		return entity.Errorf(entity.Invalid, "the form is malformed or too large")
+	}
+	unlimitBody(w)
+	return nil
 }
 
 // maxForm limits the bytes of a form: a command line, or a service's settings.
@@ -246,6 +258,7 @@ func (s *Server) writeHTML(w http.ResponseWriter, status int, text []byte) {
 
 // writePageError responds with what went wrong, or to who has no session with the page for a log-in.
 func (s *Server) writePageError(w http.ResponseWriter, r *http.Request, err error) {
+	s.endAfterGuesses(w, r)
 	if errors.Is(err, errNoSession) {
 		// A page that is shown learns it too: its requests fail at a redirect.
 		http.Redirect(w, r, dashboard.Path+"login", http.StatusSeeOther)

@@ -96,6 +96,31 @@ func (b *browser) logsIn(user string) *browser {
 	return b
 }
 
+// Guesses at log-ins and at sessions end a connection like others.
+func TestGuessesOfBrowsersEndTheirConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for path, guess := range map[string]func(*browser) *http.Response{
+		"log-ins": func(b *browser) *http.Response {
+			return b.send(http.MethodPost, "login", url.Values{"code": {"guess"}})
+		},
+		"sessions": func(b *browser) *http.Response {
+			b.cookie = "guess"
+			return b.send(http.MethodGet, "", nil)
+		},
+	} {
+		b := w.browser()
+		for n := 1; n <= w.server.limits.Logins; n++ {
+			reply := guess(b)
+			_, err := io.Copy(io.Discard, reply.Body)
+			w.ok(err)
+			if ends := n == w.server.limits.Logins; reply.Close != ends {
+				t.Errorf("guess %d at %s: the connection ends: %v, want %v", n, path, reply.Close, ends)
+			}
+		}
+	}
+}
+
 // A log-in begins one session, whose cookie scripts and other pages can't use, and which ends when its user logs out.
 func TestDashboardSession(t *testing.T) {
 	t.Parallel()

@@ -19,12 +19,15 @@ const sessionCookie = "__Host-juju-session"
 
 // pageLogin begins a session with a log-in.
 func (s *Server) pageLogin(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 4096)
+	if err := readForm(w, r, 4096); err != nil {
+		return err
+	}
 	g := netConnOf(r.Context())
 	defer g.busy()()
-	text, session, err := s.controller.BeginSession(controller.Began(r.Context()), r.PostFormValue("code"))
+	text, session, err := s.controller.BeginSession(controller.Began(r.Context()), r.PostForm.Get("code"))
 	if errors.Is(err, entity.Unauthorized) {
 		s.failed(g, r.RemoteAddr, "a browser cannot log in", err)
+		s.endAfterGuesses(w, r)
 		s.writePage(w, http.StatusForbidden, "login", dashboard.Page{Title: "Log in", Controller: s.controller.Name(), Content: err.Error()}, false)
 		return nil
 	}

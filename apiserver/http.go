@@ -94,8 +94,22 @@ func (s *Server) mux() http.Handler {
 		}
 		defer s.active.Done()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the last request on the connection
+		s.limitBody(w, r)
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// limitBody gives the rest of a request's body as much time to arrive as a login: whether it is read, or thrown away by net/http
+// once there is a response.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.limits.LoginTime)) // there is none in tests
+	}
+}
+
+// unlimitBody ends what limitBody began. The deadline would end the request otherwise, even if there is nothing left to read.
+func unlimitBody(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // serveCharmObject serves an upload of Juju's Go client, below /model-UUID.
@@ -117,7 +131,7 @@ func (s *Server) serveCharmObject(w http.ResponseWriter, r *http.Request) {
 // written, serveEndpoint responds with the error.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(controller.Began(r.Context()))
-	err := s.visit(r, s.visitor, func(v *visitor) (err error) {
+	err := s.visit(w, r, s.visitor, func(v *visitor) (err error) {
 		v.audit = s.auditingHTTP(e, v, r)
 		defer func() {
 			if err != nil {
@@ -147,7 +161,7 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 // visit calls serve with the sender of a request, as authenticate returns it. Meanwhile its connection counts as one of
 // the sender's.
 func (s *Server) visit(
-	r *http.Request, authenticate func(*http.Request) (*visitor, error), serve func(*visitor) error,
+	w http.ResponseWriter, r *http.Request, authenticate func(*http.Request) (*visitor, error), serve func(*visitor) error,
 ) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -176,6 +190,8 @@ func (s *Server) visit(
 		leave()
 	}
 	defer func() { v.leave() }()
+	unlimitBody(w)
+	defer s.limitBody(w, r)
 	return serve(v)
 }
 
@@ -241,12 +257,17 @@ var httpStatus = map[entity.Kind]int{
 	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,
 }
 
-// writeError responds with an error, in the form that clients of Juju's charms endpoint expect. If scheme is not "", the
-// client may not do this because it has not said who it is, which it can do by that scheme.
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error, scheme string) {
+// endAfterGuesses makes a response the connection's last if too many logins have failed on it.
+func (s *Server) endAfterGuesses(w http.ResponseWriter, r *http.Request) {
 	if int(netConnOf(r.Context()).failed.Load()) >= s.limits.Logins {
 		w.Header().Set("Connection", "close")
 	}
+}
+
+// writeError responds with an error, in the form that clients of Juju's charms endpoint expect. If scheme is not "", the
+// client may not do this because it has not said who it is, which it can do by that scheme.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error, scheme string) {
+	s.endAfterGuesses(w, r)
 	e := facades.WireError(r.Method+" "+r.URL.Path, err)
 	status, ok := httpStatus[entity.Kind(e.Code)]
 	if !ok {

@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	// Unauthenticated is the maximum number of open connections that have not logged in, and UnauthenticatedFrom the
 	// maximum from one address other than the host's own. Beyond that the oldest is closed. LoginTime limits the time
-	// until the login, and Logins the number of attempts.
+	// until the login, and that for the body of an HTTP request until then, and Logins the number of attempts.
 	Unauthenticated, UnauthenticatedFrom int
 	LoginTime                            time.Duration
 	Logins                               int

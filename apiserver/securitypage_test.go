@@ -23,7 +23,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 		"%s, or a quarter of the files that the process may open, less a quarter (32 to 1024) for itself",
 		"the oldest connection of the busiest address is closed"},
 	{"UnauthenticatedFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of these files", "that address's oldest is closed"},
-	{"LoginTime Logins", "time until the login; failed logins", "%s; %s", "the connection ends"},
+	{"LoginTime Logins", "time until the login, and for the body of a request before it; failed logins", "%s; %s", "the connection ends"},
 	{"Members", "connections with a login", "%s, or three quarters of these files", "told to try again"},
 	{"Reserved", "… kept for each of superusers, other users, agents of machines, agents of units, consumers of offers",
 		"%s, or an eighth of all with a login", "–"},

@@ -1,7 +1,10 @@
 package apiserver
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -16,7 +19,9 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
+	"juju/doc/verify"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // Clients that have logged in are pinged, and their connections end if they never answer.
@@ -61,6 +66,39 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("a stranger's connection ends with code %d", code)
 	}
 	eventually(t, "a silent stranger still takes up room", func() bool { return w.server.limiter.count() == 0 })
+}
+
+// Half a body of a stranger's request keeps no connection open, whatever the path. Whoever has logged in has the time of an upload.
+func TestHalfABodyOfAStranger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.LoginTime = time.Nanosecond }))
+	for _, request := range []string{
+		"POST /dashboard/login", "POST /dashboard/logout", "POST /dashboard/admin/default/command", "POST /dashboard/none",
+		"POST /model/" + w.st.UUID() + "/charms", "PUT /model-" + w.st.UUID() + "/charms/x", "GET /healthz", "GET /v1/status", "DELETE /none",
+	} {
+		conn, err := tls.Dial("tcp", w.address, clientTLS())
+		w.ok(err)
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: controller\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
+			"Content-Length: 4000\r\n\r\ncode=", request)
+		w.ok(err)
+		w.ok(conn.SetReadDeadline(time.Now().Add(verify.Patience)))
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s keeps its connection", request)
+		}
+	}
+	eventually(t, "the strangers still take up room", func() bool { return w.server.limiter.count() == 0 })
+	body, rest := io.Pipe()
+	go func() {
+		archive := archiveBytes(t)
+		_, _ = rest.Write(archive[:len(archive)/2])
+		eventually(t, "the upload has begun", func() bool { _, _, n := w.server.uploads.begun.take(entity.Tag{}, 0, 0); return n == 1 })
+		_, _ = rest.Write(archive[len(archive)/2:])
+		rest.Close()
+	}()
+	if response, _, err := w.post(t.Context(), statetest.Admin, body); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("an upload: %v, %v", response, err)
+	}
 }
 
 // More idle strangers than the limit keep neither users nor agents out: the oldest of them

@@ -49,7 +49,7 @@ func (s *Server) serveView(e view, w http.ResponseWriter, r *http.Request) {
 	err := e.check(r.URL.RawQuery)
 	if err == nil {
 		var v *viewer
-		err = s.visit(r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
+		err = s.visit(w, r.WithContext(controller.Began(r.Context())), func(r *http.Request) (*visitor, error) {
 			var err error
 			if v, err = s.viewer(r); err != nil {
 				return nil, err
