@@ -80,7 +80,7 @@ var resourceMutators = []mutator{
 		_, err := s.st.Resources().AddPending(s.ctx, pendingOf("site", "bob", "pages"))
 		s.ok(err)
 	}}, take: func(s *scene) func() error {
-		to := state.Upload{Service: "site", Resource: "pages", ID: s.uploads()["pages"], User: "bob"}
+		to := state.Upload{Service: "site", Resource: "pages", ID: s.uploads()["pages"]}
 		return func() error { return s.st.Resources().Store(s.ctx, to, strings.NewReader("text")) }
 	}},
 	withUploads("Service.SetResources", "", shows, func(s *scene, ids map[string]string) error {

@@ -86,7 +86,7 @@ var readers = map[string]string{
 	"Annotations":  "Get",
 	"Networks":     "Demands Known Spaces Unused Uses",
 	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos PersistentStorage StorageWork WatchExposure WatchStorage",
-	"Resources":    "Open Pending",
+	"Resources":    "CheckUser Open Pending",
 	"Storage":      "ID Life",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier Token",

@@ -25,7 +25,7 @@ func (w *world) pend(service, name, content string) string {
 	w.Helper()
 	ids, err := w.st.Resources().AddPending(w.ctx, pendingOf(service, "bob", name))
 	w.ok(err)
-	w.ok(w.st.Resources().Store(w.ctx, state.Upload{Service: service, Resource: name, ID: ids[0], User: "bob"},
+	w.ok(w.st.Resources().Store(w.ctx, state.Upload{Service: service, Resource: name, ID: ids[0]},
 		strings.NewReader(content)))
 	return ids[0]
 }

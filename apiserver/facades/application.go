@@ -72,6 +72,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err := noHub(a.CharmURL); err != nil {
 		return nil, err
 	}
+	if err := c.mayTake(ctx, c.Model, a.Resources); err != nil {
+		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	ch, err := c.Model.Charms().Get(ctx, a.CharmURL)
 	if err != nil {
 		return nil, err

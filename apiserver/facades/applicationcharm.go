@@ -21,6 +21,9 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err := noHub(p.CharmURL); err != nil {
 		return result, err
 	}
+	if err := c.mayTake(ctx, c.Model, p.ResourceIDs); err != nil {
+		return result, fmt.Errorf("cannot upgrade the charm of %q: %w", p.ApplicationName, err)
+	}
 	svc, err := c.Model.Service(ctx, p.ApplicationName)
 	if err != nil {
 		return result, err

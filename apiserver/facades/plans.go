@@ -163,7 +163,7 @@ func (m *plannedCalls) call(ctx context.Context, p params.PlannedCall) error {
 
 // upload stores the sum of a resource's file, and gives it to its service if that has it attached.
 func (m *plannedCalls) upload(ctx context.Context, p params.PlannedResource) error {
-	to := state.Upload{Service: p.Application, Resource: p.Name, User: m.Tag.ID, Known: entity.ResourceFile{SHA256: p.SHA256}}
+	to := state.Upload{Service: p.Application, Resource: p.Name, Known: entity.ResourceFile{SHA256: p.SHA256}}
 	if p.Upload != "" {
 		to.ID = strings.Trim(strings.NewReplacer(m.stands...).Replace(quoted(p.Upload)), `"`)
 		return m.Model.Resources().Store(ctx, to, nil)

@@ -2,6 +2,7 @@ package facades
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -105,6 +106,15 @@ func warnOfResources(ctx context.Context, c *Caller, w *warnings, service string
 	return err
 }
 
+// mayTake returns an error unless uploads, by resource, are of whoever is about to use them, who may be an administrator of the
+// model instead: others could exchange a file, or take it away.
+func (id Identity) mayTake(ctx context.Context, model *state.State, uploads map[string]string) error {
+	if id.Roles&Admin != 0 || len(uploads) == 0 {
+		return nil
+	}
+	return model.Resources().CheckUser(ctx, id.Tag.ID, slices.Collect(maps.Values(uploads))...)
+}
+
 // serveResourceUpload receives the file of a resource: for a pending id, or else for an existing service, which gets it
 // immediately.
 func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) error {
@@ -118,6 +128,8 @@ func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 		if err != nil {
 			return err
 		}
+	} else if err := v.mayTake(r.Context(), v.Model, map[string]string{name: id}); err != nil {
+		return err
 	}
 	content, done, err := v.Receive(v.Limits.Resource, "file")
 	if err != nil {
@@ -130,7 +142,7 @@ func serveResourceUpload(v *Visitor, _ http.ResponseWriter, r *http.Request) err
 			return err
 		}
 	}
-	to := state.Upload{Service: service, Resource: name, ID: id, User: v.Tag.ID, SHA384: r.Header.Get(params.SHA384Header)}
+	to := state.Upload{Service: service, Resource: name, ID: id, SHA384: r.Header.Get(params.SHA384Header)}
 	if id == "" {
 		ids, err := resources.AddPending(ctx, state.PendingResources{Service: service, User: v.Tag.ID, Names: []string{name}})
 		if err != nil {

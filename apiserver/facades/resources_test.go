@@ -11,12 +11,60 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/state/statetest"
 )
 
 const withResource = "{name: site, summary: s, description: d, resources: {pages: {type: file, filename: pages.tgz}}}"
+
+// What a user is about to upload for a service is no other user's to exchange or to take, except an administrator's.
+func TestUploadsAreOfWhoAnnouncedThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	charm := statetest.Charm(t, w.st, withResource)
+	for _, name := range []string{"bob", "eve"} {
+		_, err := w.controller.AddUser(ctx, controller.AddUserParams{Name: name, Password: "a long password", Creator: statetest.Admin})
+		w.ok(err)
+		w.ok(w.controller.GrantModel(ctx, w.st.UUID(), name, controller.AccessWrite, statetest.Admin))
+	}
+	bob, eve := w.user("bob", w.st.UUID()), w.user("eve", w.st.UUID())
+	var pending params.AddPendingResourcesResult
+	w.ok(json.Unmarshal(bob.call("Resources", 3, "AddPendingResources", params.AddPendingResources{
+		Entity: params.Entity{Tag: params.TagOf(entity.ServiceTag("site"))}, URL: charm,
+		Resources: []params.CharmResource{{Name: "pages", Type: "file", Path: "pages.tgz", Origin: "upload"}}}).Response, &pending))
+	taken := map[string]string{"pages": pending.PendingIDs[0]}
+	put := func(who *caller) error {
+		_, err := who.request("PUT", "/applications/site/resources/pages?pendingid="+taken["pages"], "evil")
+		return err
+	}
+	deploy := func(who *caller) error {
+		var all params.DeployResults
+		w.ok(json.Unmarshal(who.call("Application", 19, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{{
+			ApplicationName: "site", CharmURL: charm, NumUnits: 1, Resources: taken}}}).Response, &all))
+		return params.FromError(all.Results[0].Error)
+	}
+	upgrade := func(who *caller) error {
+		return who.call("Application", 19, "SetCharm", params.ApplicationSetCharm{ApplicationName: "site", CharmURL: charm, ResourceIDs: taken}).Err()
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, entity.Unauthorized) || !strings.Contains(err.Error(), `the upload of resource "pages" of service "site" is user "bob"'s`) {
+			t.Errorf("another user's %s: %v", what, err)
+		}
+	}
+	refused("upload", put(eve))
+	refused("deployment", deploy(eve))
+	refused("upgrade", upgrade(eve))
+	w.ok(put(bob))
+	w.ok(put(w.admin()))
+	if all, err := w.st.Resources().Pending(ctx); err != nil || len(all) != 1 || all[0].User != "bob" {
+		t.Errorf("pending after the administrator's upload: %+v, %v", all, err)
+	}
+	w.ok(deploy(bob))
+}
 
 // A client of Juju's deploys a service with a resource: it asks for an id, uploads the file with its
 // fingerprint, and names the id when it deploys. Then it uploads another.

@@ -88,7 +88,7 @@ func (s *site) upload(name, content string) string {
 	s.Helper()
 	ids, err := s.pend("site", "bob", name)
 	s.OK(err)
-	s.OK(s.Resources.Store(s.Ctx, resources.Upload{Service: "site", Resource: name, ID: ids[0], User: "bob"}, strings.NewReader(content)))
+	s.OK(s.Resources.Store(s.Ctx, resources.Upload{Service: "site", Resource: name, ID: ids[0]}, strings.NewReader(content)))
 	return ids[0]
 }
 

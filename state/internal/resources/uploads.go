@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -177,6 +178,18 @@ func (r Resources) ClearPending(ctx context.Context, user string, services []str
 	return asPending(docs), err
 }
 
+// CheckUser returns an Unauthorized error if an upload with one of some ids was announced by another user.
+func (r Resources) CheckUser(ctx context.Context, user string, ids ...string) error {
+	docs, err := r.pending(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}})
+	for _, doc := range docs {
+		if !strings.EqualFold(doc.User, user) {
+			return entity.WithHint(entity.Errorf(entity.Unauthorized, "the upload of resource %q of service %q is user %q's", doc.Resource, doc.Service, doc.User),
+				"Upload the file yourself, or ask an administrator of the model.")
+		}
+	}
+	return err
+}
+
 // upload reads the record of an upload of a service's resource.
 func upload(ctx context.Context, db *modeltxn.DB, service, name, id string) (doc modeldb.Upload, err error) {
 	err = db.Get(ctx, modeldb.UploadsC, id, &doc, fmt.Sprintf("upload %q of resource %q", id, name))
@@ -193,7 +206,6 @@ func upload(ctx context.Context, db *modeltxn.DB, service, name, id string) (doc
 type Upload struct {
 	Service, Resource string
 	ID                string // of AddPending
-	User              string // the user who uploads it
 	SHA384            string // in hex; "" if the user does not know it
 	// Known is the file, if it is not stored: in a copy of a model, which has no files.
 	Known entity.ResourceFile
@@ -218,7 +230,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	if to.SHA384 != "" && to.SHA384 != file.SHA384 {
 		return entity.Errorf(entity.Invalid, "the file has SHA-384 %s, not %s", file.SHA384, to.SHA384)
 	}
-	file.User, file.Uploaded, file.Upload = to.User, r.db.Now(), to.ID
+	file.Uploaded, file.Upload = r.db.Now(), to.ID
 	defer r.files.Adding()()
 	// Write the record first, because recorded files are not removed.
 	if err := r.record(ctx, to, file); err != nil {
@@ -270,7 +282,7 @@ func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFi
 		}
 		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", doc.SHA256}},
 			bson.D{{"$set", bson.D{{"stored", false}, {"sha256", file.SHA256}, {"sha384", file.SHA384}, {"size", file.Size},
-				{"user", file.User}, {"uploaded", file.Uploaded}, {"upload", file.Upload}}}})
+				{"uploaded", file.Uploaded}, {"upload", file.Upload}}}})
 		return nil
 	})
 }

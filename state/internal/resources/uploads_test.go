@@ -164,12 +164,12 @@ func TestStore(t *testing.T) {
 	s := newSite(t)
 	ids, err := s.pend("site", "bob", "pages")
 	s.OK(err)
-	to := resources.Upload{Service: "site", Resource: "pages", ID: ids[0], User: "carol"}
+	to := resources.Upload{Service: "site", Resource: "pages", ID: ids[0]}
 	store := func(content string) error { return s.Resources.Store(s.Ctx, to, strings.NewReader(content)) }
 	is := func(content string, stored bool) modeldb.Upload {
 		t.Helper()
 		doc := modeltest.Get[modeldb.Upload](s.Model, to.ID)
-		if doc.SHA256 != sumOf(content) || doc.Stored != stored || doc.Size != int64(len(content)) || doc.User != "carol" || !doc.Uploaded.Equal(s.Time) ||
+		if doc.SHA256 != sumOf(content) || doc.Stored != stored || doc.Size != int64(len(content)) || doc.User != "bob" || !doc.Uploaded.Equal(s.Time) ||
 			doc.Upload != to.ID {
 			t.Errorf("the upload is %+v", doc)
 		}
@@ -200,7 +200,7 @@ func TestStore(t *testing.T) {
 	s.kept = func() {}
 	s.OK(s.Race(func() { s.Set(modeldb.UploadsC, to.ID, bson.DocElem{Name: "sha256", Value: "another"}) }, func() error { return store("five") }))
 	is("five", true)
-	s.kept = func() { s.Put(modeldb.Upload{ID: to.ID, Service: "site", Resource: "logo"}) }
+	s.kept = func() { s.Put(modeldb.Upload{ID: to.ID, Service: "site", Resource: "logo", ResourceFile: entity.ResourceFile{User: "bob"}}) }
 	s.Refused(store("six"), entity.NotFound, "upload the file again")
 	s.Refused(store("six"), entity.NotFound, "not found")
 	// In a copy of a model there are no files.
@@ -218,7 +218,7 @@ func TestStoreIsOfWhatWasRecorded(t *testing.T) {
 	s := newSite(t)
 	ids, err := s.pend("site", "bob", "pages")
 	s.OK(err)
-	to := resources.Upload{Service: "site", Resource: "pages", ID: ids[0], User: "bob"}
+	to := resources.Upload{Service: "site", Resource: "pages", ID: ids[0]}
 	s.kept = func() {
 		s.kept = func() {}
 		err := s.Race(func() { s.Set(modeldb.UploadsC, to.ID, bson.DocElem{Name: "sha256", Value: "other"}) }, func() error {
