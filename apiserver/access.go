@@ -96,7 +96,7 @@ func (s *Server) authenticateConsumer(ctx context.Context, model string, cred cr
 	id, err := s.identifyConsumer(ctx, identity{Identity: facades.Identity{Tag: cred.tag, Consumer: who}})
 	if err == nil && id.Roles == 0 {
 		if _, err = st.CrossModel().Shown(ctx, who.Offer); err == nil {
-			err = entity.Errorf(entity.Unauthorized, "user %s may no longer consume the offer", who.User)
+			err = entity.Errorf(entity.Unauthorized, "user %s may no longer consume the offer", entity.UserOf(who.User))
 		}
 	}
 	return id, st, err

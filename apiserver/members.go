@@ -77,7 +77,7 @@ func memberOf(model string, id identity) member {
 	case entity.KindUser:
 		return member{"", entity.UserTag(strings.ToLower(id.Tag.ID))}
 	case entity.KindConsumer:
-		return member{"", entity.UserTag(strings.ToLower(id.Consumer.User))}
+		return member{"", entity.UserTag(strings.ToLower(entity.UserOf(id.Consumer.User)))}
 	}
 	return member{model, id.Tag}
 }

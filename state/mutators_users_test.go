@@ -121,6 +121,7 @@ var userMutators = []mutator{
 		return s.ctrl.SetModelCredential(s.ctx, s.stage.UUID, "ops")
 	}, func(s *scene) { s.ok(addCredential(s)) }),
 	onController("AddUser", "", addUser("frank", "")),
+	onController("AddUser", "with the name of a removed user", addUser("bob", ""), func(s *scene) { s.ok(s.ctrl.RemoveUser(s.ctx, "bob")) }),
 	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
 	onController("CreateToken", "", createToken("bob")),
 	onController("RevokeToken", "", func(s *scene) error { return s.ctrl.RevokeToken(s.ctx, "bob", "t") },

@@ -176,7 +176,7 @@ func (s sharing) Connect(ctx context.Context, model string, c entity.Connection)
 		return err
 	}
 	if !may {
-		return entity.Errorf(entity.Unauthorized, "%s may not consume the offer", c.User)
+		return entity.Errorf(entity.Unauthorized, "%s may not consume the offer", entity.UserOf(c.User))
 	}
 	return s.CrossModel.Connect(ctx, model, c)
 }

@@ -195,7 +195,7 @@ func selects(f params.OfferFilter, o entity.Offer) bool {
 		return t.ID
 	}
 	for _, tag := range f.ConnectedUsers {
-		if !slices.ContainsFunc(o.Connections, func(x entity.Connection) bool { return fits(user(tag), x.User) }) {
+		if !slices.ContainsFunc(o.Connections, func(x entity.Connection) bool { return fits(user(tag), entity.UserOf(x.User)) }) {
 			return false
 		}
 	}
@@ -346,7 +346,11 @@ func applicationConsume(ctx context.Context, c *Caller, p params.ConsumeApplicat
 		if err != nil {
 			return err
 		}
-		consumed := entity.Consumed{Name: arg.ApplicationAlias, Model: o.Model, Offer: o.UUID, URL: o.URL, User: c.Tag.ID, Endpoints: o.Endpoints,
+		principal, err := c.Controller.Principal(ctx, c.Tag.ID)
+		if err != nil {
+			return err
+		}
+		consumed := entity.Consumed{Name: arg.ApplicationAlias, Model: o.Model, Offer: o.UUID, URL: o.URL, User: principal, Endpoints: o.Endpoints,
 			External: external}
 		if consumed.Name == "" {
 			consumed.Name = o.Name
@@ -396,7 +400,7 @@ func (c *Caller) mayResume(ctx context.Context, relation int) error {
 		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot resume relation %d where user %q does not have consume permission",
-		relation, all[i].User), "To give it back: juju grant %s consume %s.%s", all[i].User, c.Model.Name(), all[i].OfferName)
+		relation, entity.UserOf(all[i].User)), "To give it back: juju grant %s consume %s.%s", entity.UserOf(all[i].User), c.Model.Name(), all[i].OfferName)
 }
 
 // mayRelate rejects relations with remote services whose offers the user who consumed them may no longer use.
@@ -415,7 +419,7 @@ func (c *Caller) mayRelate(ctx context.Context, endpoints []string) error {
 		}
 		if !may {
 			return entity.WithHint(fmt.Errorf("cannot relate to %q: %w", r.Name, Denied()),
-				"Whoever consumed it, %s, has no %q access to offer %s any more.", r.User, controller.AccessConsume, r.URL)
+				"Whoever consumed it, %s, has no %q access to offer %s any more.", entity.UserOf(r.User), controller.AccessConsume, r.URL)
 		}
 	}
 	return nil

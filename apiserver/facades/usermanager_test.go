@@ -27,7 +27,7 @@ failed to create user: username unavailable → To list the users: juju users --
 			"permission denied → To change your own password: juju change-user-password\n" +
 				`failed to reset password of user "nobody": ` + nobody},
 		step{"UserManager 3 RemoveUser", `{"entities":[{"tag":"user-ann"},{"tag":"user-ann"}]}`,
-			"{}\n" + `failed to delete user "ann": user "ann" is permanently deleted → User names are never reused; choose another.`},
+			"{}\n" + `failed to delete user "ann": user "ann" is permanently deleted → To add another user of this name: juju add-user ann`},
 		step{"Controller 12 ModifyControllerAccess", `{"changes":[{"user-tag":"user-bob","action":"grant","access":"add-model"},
 			{"user-tag":"user-bob","action":"give","access":"superuser"},{"user-tag":"user-bob","action":"grant","access":"read"}]}`,
 			"{}\n" + `unknown action "give"` + "\n" +

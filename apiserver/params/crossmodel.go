@@ -263,7 +263,7 @@ func OfferOf(o entity.Offer) ApplicationOfferAdminDetails {
 	for _, c := range o.Connections {
 		status := c.Status()
 		d.Connections = append(d.Connections, OfferConnection{SourceModelTag: TagOf(entity.ModelTag(c.Model)), RelationID: c.Relation,
-			Username: c.User, Endpoint: c.Endpoint, Status: *StatusOf(status), IngressSubnets: append([]string{}, c.Ingress...)})
+			Username: entity.UserOf(c.User), Endpoint: c.Endpoint, Status: *StatusOf(status), IngressSubnets: append([]string{}, c.Ingress...)})
 	}
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -173,7 +174,7 @@ func (c *Controller) grant(ctx context.Context, s shared, doc modelUserDoc, user
 		if err != nil {
 			return err
 		}
-		if userID(row.Owner) == target.ID {
+		if row.ownedBy(target.ID) {
 			has = AccessAdmin
 		}
 		if _, err := s.granted(has, level); err != nil {
@@ -220,7 +221,7 @@ func (c *Controller) revoke(ctx context.Context, s shared, doc modelUserDoc, use
 		if err != nil {
 			return err
 		}
-		if userID(row.Owner) == target.ID {
+		if row.ownedBy(target.ID) {
 			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
 				"To keep the owner out: juju disable-user %s", target.Name)
 		}
@@ -282,7 +283,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	if entity.IsNotFound(err) {
 		return rights, nil
 	}
-	if userID(row.Owner) == doc.ID {
+	if row.ownedBy(doc.ID) {
 		rights.Model = AccessAdmin
 	}
 	return rights, err
@@ -302,9 +303,16 @@ func MayConsume(access string) bool {
 	return offerLadder.rank(access) >= offerLadder.rank(AccessConsume)
 }
 
-// MayConsume reports whether a user may currently consume an offer of a model, given by its UUID.
-func (c *Controller) MayConsume(ctx context.Context, user, model, offer string) (bool, error) {
-	access, err := c.OfferAccess(ctx, user, model, offer)
+// MayConsume reports whether a user, given by a Principal, may currently consume an offer of a model, given by its UUID.
+func (c *Controller) MayConsume(ctx context.Context, principal, model, offer string) (bool, error) {
+	is, err := c.Principal(ctx, entity.UserOf(principal))
+	if entity.IsNotFound(err) || err == nil && !strings.EqualFold(is, principal) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	access, err := c.OfferAccess(ctx, entity.UserOf(principal), model, offer)
 	return MayConsume(access), err
 }
 
@@ -368,7 +376,9 @@ func (c *Controller) usersOf(ctx context.Context, model, of string, query bson.D
 	if err := c.db.All(ctx, modelUsersC, query, &docs); err != nil {
 		return nil, err
 	}
-	docs = append(docs, modelUserDoc{ID: modelUserID(of, row.Owner), User: userID(row.Owner), Access: AccessAdmin})
+	if !row.Disowned {
+		docs = append(docs, modelUserDoc{ID: modelUserID(of, row.Owner), User: userID(row.Owner), Access: AccessAdmin})
+	}
 	var ids, logins []string
 	for _, d := range docs {
 		ids, logins = append(ids, d.User), append(logins, d.ID)
@@ -416,7 +426,7 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 	}
 	for _, row := range all {
 		level := granted[row.UUID]
-		if rights.Controller == AccessSuperuser || userID(row.Owner) == userID(user) {
+		if rights.Controller == AccessSuperuser || row.ownedBy(userID(user)) {
 			level = AccessAdmin
 		}
 		if level != "" {
@@ -441,12 +451,17 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	})
 }
 
-// dropBytes is how many bytes it takes to remove a document, without its id.
+// dropBytes is how many bytes it takes to remove a document, or to set a field of it, without its id.
 const dropBytes = 200
 
 // drop removes all documents of a collection that match a query, in idempotent steps. The caller ensures that no new ones
 // are added.
 func (c *Controller) drop(ctx context.Context, collection string, query bson.D) error {
+	return c.inSteps(ctx, collection, query, func(o *mongo.Ops, id string) { o.Remove(collection, id, txn.DocExists) })
+}
+
+// inSteps changes all documents of a collection that match a query, by their ids, in transactions of a limited size.
+func (c *Controller) inSteps(ctx context.Context, collection string, query bson.D, change func(o *mongo.Ops, id string)) error {
 	for done := false; !done; {
 		err := c.db.Change(ctx, func(o *mongo.Ops) error {
 			var docs []struct {
@@ -461,7 +476,7 @@ func (c *Controller) drop(ctx context.Context, collection string, query bson.D) 
 				if bytes += dropBytes + len(d.ID); bytes > mongo.MaxBatch {
 					return nil
 				}
-				o.Remove(collection, d.ID, txn.DocExists)
+				change(o, d.ID)
 			}
 			done = true
 			return nil

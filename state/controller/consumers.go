@@ -20,7 +20,7 @@ import (
 // A Consumer is a model of another controller that uses an offer of one of this controller's models.
 type Consumer struct {
 	ID    string // of the token, a UUID
-	User  string // of this controller, who got the token
+	User  string // of this controller, who got the token: a Principal
 	Model string // the UUID of the model that has the offer
 	Offer string // its UUID
 }
@@ -44,6 +44,10 @@ func (c *Controller) NewConsumer(ctx context.Context, user, model, offer string)
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("cannot make a token for offer %s: %w", offer, err)
 	}
+	principal, err := c.Principal(ctx, user)
+	if err != nil {
+		return fail(err)
+	}
 	key, err := c.makeTokenKey(ctx)
 	if err != nil {
 		return fail(err)
@@ -52,7 +56,7 @@ func (c *Controller) NewConsumer(ctx context.Context, user, model, offer string)
 	if err != nil {
 		return fail(err)
 	}
-	for _, caveat := range []string{caveatUser + user, caveatModel + model, caveatOffer + offer} {
+	for _, caveat := range []string{caveatUser + principal, caveatModel + model, caveatOffer + offer} {
 		if err := m.AddFirstPartyCaveat([]byte(caveat)); err != nil {
 			return fail(err)
 		}
@@ -114,8 +118,9 @@ func (c *Controller) CheckConsumer(ctx context.Context, token string) (Consumer,
 
 // WatchConsumer sends an event when whether a consumer's user may consume the offer may have changed.
 func (c *Controller) WatchConsumer(ctx context.Context, who Consumer) <-chan struct{} {
-	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(who.User)), watcher.Doc(modelUsersC, modelUserID(who.Model, who.User)),
-		watcher.Doc(modelUsersC, modelUserID(who.Offer, who.User)))
+	user := entity.UserOf(who.User)
+	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)), watcher.Doc(modelUsersC, modelUserID(who.Model, user)),
+		watcher.Doc(modelUsersC, modelUserID(who.Offer, user)))
 }
 
 // tokenKey returns the key that signs tokens; nil if there is none yet.

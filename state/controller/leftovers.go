@@ -24,12 +24,13 @@ type leftDoc struct {
 	// Filesystems are the ids of those still to be destroyed.
 	Filesystems []string `bson:"filesystems,omitempty"`
 	Credential  string   `bson:"credential,omitempty"` // that reaches them
+	Disowned    bool     `bson:"disowned,omitempty"`   // see ModelRow
 }
 
 // leaveLeftover records resources outside the store that the removal of a model could not remove.
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now(),
-		Filesystems: row.Filesystems, Credential: row.Credential}
+		Filesystems: row.Filesystems, Credential: row.Credential, Disowned: row.Disowned}
 	if doc.How == "" {
 		doc.How = fmt.Sprintf("remove the cloud resources tagged with model %s; the controller retries when it starts, "+
 			"or when it removes another model", row.UUID)
@@ -67,7 +68,7 @@ func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []en
 	}
 	slices.SortFunc(docs, func(a, b leftDoc) int { return entity.CompareNatural(a.Name, b.Name) })
 	for _, d := range docs {
-		if owner == "" || userID(owner) == userID(d.Owner) {
+		if owner == "" || !d.Disowned && userID(owner) == userID(d.Owner) {
 			what := fmt.Sprintf("instances of model %q", d.Name)
 			if len(d.Filesystems) > 0 {
 				what += ", and its filesystem " + strings.Join(d.Filesystems, ", ") + ","

@@ -34,6 +34,8 @@ type ModelRow struct {
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
 	Creator string    `bson:"creator,omitempty"` // the id of the Controller that creates it
+	// Disowned is set when the owner is removed: a later user of the name does not own the model.
+	Disowned bool `bson:"disowned,omitempty"`
 	// Credential is the name of the cloud's credential that the model uses; "" for the first.
 	Credential string `bson:"credential,omitempty"`
 	// Config is the model's initial config; the current one is in the model's own document.
@@ -46,6 +48,9 @@ type ModelRow struct {
 	// that is being removed are released.
 	Filesystems []string `bson:"filesystems,omitempty"`
 }
+
+// ownedBy reports whether a user, by id, owns the model.
+func (r ModelRow) ownedBy(id string) bool { return !r.Disowned && userID(r.Owner) == id }
 
 // IsRemoving reports whether the model is Dead and being removed: it can't be opened, and its name is still taken.
 func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
@@ -106,7 +111,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.Sta
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
-			o.Update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
+			o.Update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}, {"$unset", bson.D{{"disowned", ""}}}})
 			row.Creator = c.id
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
@@ -30,7 +31,7 @@ type User struct {
 // Stamp returns the value of Rights.Password when the user was read.
 func (u User) Stamp() string { return u.password }
 
-// A userDoc is never deleted, so that names are never reused.
+// A userDoc is never deleted: it has how many users had the name before.
 type userDoc struct {
 	ID          string    `bson:"_id"` // see userID
 	Name        string    `bson:"name"`
@@ -44,6 +45,8 @@ type userDoc struct {
 	Created     time.Time `bson:"created"`
 	Tokens      int       `bson:"tokens,omitempty"`   // grows with each access token that is created
 	Sessions    int       `bson:"sessions,omitempty"` // likewise, with each session and log-in
+	// Generation is the number of removed users who had the name.
+	Generation int `bson:"generation,omitempty"`
 }
 
 // userID returns the id of a user's document.
@@ -71,14 +74,20 @@ func (c *Controller) userDocOf(ctx context.Context, name string) (userDoc, error
 		return doc, err
 	}
 	if doc.Removed {
-		return doc, permanentlyDeleted(entity.NotFound, name)
+		return doc, entity.WithHint(entity.Errorf(entity.NotFound, "user %q is permanently deleted", name),
+			"To add another user of this name: juju add-user %s", name)
 	}
 	return doc, nil
 }
 
-func permanentlyDeleted(kind entity.Kind, name string) error {
-	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name),
-		"User names are never reused; choose another.")
+// Principal returns a user's principal, by which models and tokens say whose right they rely on: they are out of reach when the
+// user is removed.
+func (c *Controller) Principal(ctx context.Context, name string) (string, error) {
+	doc, err := c.userDocOf(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return entity.PrincipalOf(doc.Name, doc.Generation), nil
 }
 
 // User returns a user who has not been removed.
@@ -185,8 +194,7 @@ type AddUserParams struct {
 const maxDisplayName = 256
 
 // AddUser adds a user with login access. Without a password it returns a registration key, which
-// RegisterUser accepts once; only its hash is stored. The error is entity.AlreadyExists even if the user
-// with that name was removed.
+// RegisterUser accepts once; only its hash is stored. The name may be a removed user's, none of whose rights the new one has.
 func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, err error) {
 	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator,
 		Created: c.now()}
@@ -200,12 +208,20 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	default:
 		key, doc.Key = newKey()
 	}
+	var was userDoc // a removed user
+	if err == nil {
+		was, err = c.forgetRemoved(ctx, doc.ID)
+	}
 	if err == nil {
 		err = c.db.Change(ctx, func(o *mongo.Ops) error {
 			var there userDoc
 			switch err := c.db.Get(ctx, usersC, doc.ID, &there, "user"); {
-			case err == nil && there.Removed:
-				return permanentlyDeleted(entity.AlreadyExists, p.Name)
+			case err == nil && there.Removed && there.Generation == was.Generation:
+				o.Update(usersC, doc.ID, append(mongo.Unadvanced("generation", was.Generation), bson.DocElem{Name: "removed", Value: true}),
+					bson.D{{"$inc", bson.D{{"generation", 1}}}, {"$set", bson.D{{"name", doc.Name}, {"displayname", doc.DisplayName},
+						{"access", doc.Access}, {"password", doc.Password}, {"hash", doc.Key}, {"disabled", false}, {"removed", false},
+						{"createdby", doc.CreatedBy}, {"created", doc.Created}}}})
+				return nil
 			case err == nil:
 				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
 					"To list the users: juju users --all")
@@ -307,22 +323,60 @@ func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// RemoveUser removes a user permanently; the name stays reserved. Models that the user owns remain, for superusers.
+// RemoveUser removes a user permanently, with all rights. Models that the user owned remain, for superusers.
 func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(userDoc) (bson.D, error) {
 		return bson.D{{"removed", true}, {"access", ""}, {"password", ""}, {"hash", ""}}, nil
 	})
-	// Remaining grants are meaningless without the user. If this is interrupted, calling RemoveUser again removes them,
-	// although it returns an error because the user is removed.
+	// What remains is meaningless without the user. If this is interrupted, calling RemoveUser again removes it, although it
+	// returns an error because the user is removed, and so does AddUser.
 	if err == nil || entity.IsNotFound(err) {
-		for _, collection := range []string{modelUsersC, tokensC, sessionsC} {
-			if dropErr := c.drop(ctx, collection, bson.D{{"user", userID(name)}}); err == nil {
-				err = dropErr
-			}
+		if _, forgetErr := c.forgetRemoved(ctx, userID(name)); err == nil {
+			err = forgetErr
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("failed to delete user %q: %w", name, err)
 	}
 	return nil
+}
+
+// forgetRemoved removes what is recorded in the name of a user who was removed, by id, and could be of use to the next one of
+// the name. It returns that user; the zero value if none is removed. It is idempotent, and nothing can be added meanwhile.
+func (c *Controller) forgetRemoved(ctx context.Context, id string) (was userDoc, err error) {
+	if err := c.db.Get(ctx, usersC, id, &was, "user"); entity.IsNotFound(err) || err == nil && !was.Removed {
+		return userDoc{}, nil
+	} else if err != nil {
+		return was, err
+	}
+	for _, collection := range []string{modelUsersC, tokensC, sessionsC} {
+		if err := c.drop(ctx, collection, bson.D{{"user", id}}); err != nil {
+			return was, err
+		}
+	}
+	for _, collection := range []string{modelsC, modelLeftoversC} {
+		err := c.inSteps(ctx, collection, bson.D{{"owner", was.Name}, {"disowned", bson.D{{"$exists", false}}}}, func(o *mongo.Ops, of string) {
+			o.Update(collection, of, bson.D{{"owner", was.Name}}, bson.D{{"$set", bson.D{{"disowned", true}}}})
+		})
+		if err != nil {
+			return was, err
+		}
+	}
+	return was, c.forgetLogins(ctx, id)
+}
+
+// forgetLogins removes the times of a user's logins.
+func (c *Controller) forgetLogins(ctx context.Context, id string) error {
+	rows, err := c.Models(ctx)
+	if err != nil {
+		return err
+	}
+	ids := []string{id}
+	for _, row := range rows {
+		ids = append(ids, modelUserID(row.UUID, id))
+	}
+	return c.db.Reading(ctx, loginsC, func(logins *mgo.Collection) error {
+		_, err := logins.RemoveAll(bson.D{{"_id", bson.D{{"$in", ids}}}})
+		return err
+	})
 }

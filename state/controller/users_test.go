@@ -74,12 +74,109 @@ func TestUserLifecycle(t *testing.T) {
 	} {
 		w.refused(err, entity.NotFound, deleted)
 	}
-	_, err = w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", Password: "x"})
-	w.refused(err, entity.AlreadyExists, deleted)
 	users, err := w.ctrl.ModelUsers(w.ctx, w.st.UUID())
 	w.ok(err)
 	if len(users) != 1 || users[0].Name != statetest.Admin || users[0].Access != "admin" {
 		t.Errorf("the model's users are %+v", users)
+	}
+}
+
+// The name of a removed user can be used again. Whoever has it then has nothing that the removed one had, and can be given it.
+func TestNameOfARemovedUser(t *testing.T) {
+	w := newWorld(t)
+	model := w.st.UUID()
+	key, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "eve"})
+	w.ok(err)
+	w.addUser("bob")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", controller.AccessSuperuser))
+	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", controller.AccessAdmin, statetest.Admin))
+	w.ok(w.ctrl.GrantOffer(w.ctx, model, offer, "bob", controller.AccessConsume, statetest.Admin))
+	mine, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	w.ok(err)
+	w.ok(w.ctrl.NoteLogin(w.ctx, "bob", model))
+	token, _, err := w.ctrl.CreateToken(w.ctx, "bob", "monitor", model, time.Hour)
+	w.ok(err)
+	unused, _, err := w.ctrl.CreateLogin(w.ctx, "bob")
+	w.ok(err)
+	login, _, err := w.ctrl.CreateLogin(w.ctx, "bob")
+	w.ok(err)
+	session, _, err := w.ctrl.BeginSession(w.ctx, login)
+	w.ok(err)
+	consumer, err := w.ctrl.NewConsumer(w.ctx, "bob", model, offer)
+	w.ok(err)
+	was, err := w.ctrl.Rights(w.ctx, "bob", model)
+	w.ok(err)
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	w.ok(w.ctrl.RemoveUser(w.ctx, "bob"))
+	w.ok(w.ctrl.RemoveUser(w.ctx, "eve"))
+
+	for _, name := range []string{"Bob", "eve"} {
+		_, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: name, Password: "another", DisplayName: "New"})
+		w.ok(err)
+	}
+	_, err = w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", Password: "x"})
+	w.refused(err, entity.AlreadyExists, "username unavailable")
+	u, err := w.ctrl.User(w.ctx, "bob")
+	w.ok(err)
+	if u.Name != "Bob" || u.DisplayName != "New" || u.Disabled || !u.LastLogin.IsZero() {
+		t.Errorf("the new user is %+v", u)
+	}
+	w.logsIn("bob", "bob's", false)
+	w.logsIn("bob", "another", true)
+	w.refused(w.ctrl.RegisterUser(w.ctx, "eve", key, "x"), entity.Unauthorized, "invalid entity name or password")
+	for _, of := range []string{model, mine.UUID(), ""} {
+		now, err := w.ctrl.Rights(w.ctx, "bob", of)
+		if w.ok(err); now.Controller != controller.AccessLogin || now.Model != "" || now.Password == was.Password {
+			t.Errorf("the rights for model %q are %+v", of, now)
+		}
+	}
+	rows, _, err := w.ctrl.ModelsOf(w.ctx, "bob")
+	if w.ok(err); len(rows) > 0 {
+		t.Errorf("the new user has the models %v", rows)
+	}
+	w.same("the users of the removed one's model", accesses(w.ctrl.ModelUsers(w.ctx, mine.UUID())), []string(nil))
+	if at, err := w.ctrl.LastLogins(w.ctx, "bob", []string{model}); len(at) > 0 || err != nil {
+		t.Errorf("the last logins are %v, %v", at, err)
+	}
+	_, err = w.ctrl.CheckToken(w.ctx, token)
+	w.refused(err, entity.Unauthorized, "")
+	_, _, err = w.ctrl.BeginSession(w.ctx, unused)
+	w.refused(err, entity.Unauthorized, "")
+	_, err = w.ctrl.CheckSession(w.ctx, session)
+	w.refused(err, entity.Unauthorized, "")
+
+	// Even with the right to consume, the name is not enough for what the removed user consumed.
+	w.ok(w.ctrl.GrantOffer(w.ctx, model, offer, "bob", controller.AccessConsume, statetest.Admin))
+	consumes := func(token string, want bool) {
+		t.Helper()
+		who, err := w.ctrl.CheckConsumer(w.ctx, token)
+		w.ok(err)
+		may, err := w.ctrl.MayConsume(w.ctx, who.User, model, offer)
+		if w.ok(err); may != want {
+			t.Errorf("%s may consume: %v", who.User, may)
+		}
+	}
+	consumes(consumer, false)
+	consumer, err = w.ctrl.NewConsumer(w.ctx, "bob", model, offer)
+	w.ok(err)
+	consumes(consumer, true)
+	w.ok(w.ctrl.GrantModel(w.ctx, mine.UUID(), "bob", controller.AccessRead, statetest.Admin))
+	now, err := w.ctrl.Rights(w.ctx, "bob", mine.UUID())
+	if w.ok(err); now.Model != controller.AccessRead {
+		t.Errorf("the access to the removed user's model is %q", now.Model)
+	}
+
+	// It can happen again, and a model that the new user adds is the new user's.
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", controller.AccessAddModel))
+	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "own", Owner: "Bob", Series: "jammy"})
+	w.ok(err)
+	w.ok(w.ctrl.RemoveUser(w.ctx, "bob"))
+	w.addUser("bob")
+	w.ok(w.ctrl.GrantOffer(w.ctx, model, offer, "bob", controller.AccessConsume, statetest.Admin))
+	consumes(consumer, false)
+	rows, _, err = w.ctrl.ModelsOf(w.ctx, "bob")
+	if w.ok(err); len(rows) > 0 {
+		t.Errorf("the third user has the models %v", rows)
 	}
 }
 

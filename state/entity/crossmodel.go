@@ -68,7 +68,7 @@ type Connection struct {
 	Since     time.Time `json:",omitzero"` // when it began to live so, or was last suspended or resumed
 
 	Model string // the other
-	User  string // who consumed the offer
+	User  string // a principal: who consumed the offer
 	Offer string // its UUID
 	// Token is the id of the token if a model of another controller consumes; "" on the consuming side.
 	Token string
@@ -152,7 +152,7 @@ type Consumed struct {
 	Model     string // that has it
 	Offer     string // a UUID
 	URL       string
-	User      string
+	User      string // the principal of who consumes it
 	Endpoints []RemoteEndpoint
 	External  *External // nil if the model is of the same controller
 }

@@ -32,6 +32,21 @@ func IsValidMachine(id string) bool { return machineID.MatchString(id) }
 // IsValidUser reports whether name is a valid user name.
 func IsValidUser(name string) bool { return isShort(name) && userName.MatchString(name) }
 
+// PrincipalOf returns what stands for a user of a name that a number of removed users had before: unlike the name, it is no later
+// user's. For the first one it is the name.
+func PrincipalOf(name string, before int) string {
+	if before == 0 {
+		return name
+	}
+	return name + "#" + strconv.Itoa(before)
+}
+
+// UserOf returns the name of the user for whom a principal stands.
+func UserOf(principal string) string {
+	name, _, _ := strings.Cut(principal, "#")
+	return name
+}
+
 // IsValidModel reports whether name is a valid model name.
 func IsValidModel(name string) bool { return isShort(name) && modelName.MatchString(name) }
 

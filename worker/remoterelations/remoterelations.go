@@ -221,7 +221,7 @@ func (m *mirror) permit(ctx context.Context, c entity.Connection) error {
 	if err != nil || may {
 		return err
 	}
-	c.Suspended, c.Message = true, c.User+" may no longer consume the offer"
+	c.Suspended, c.Message = true, entity.UserOf(c.User)+" may no longer consume the offer"
 	return m.Model.Suspend(ctx, c, c.Relation)
 }
 

@@ -200,7 +200,9 @@ func TestStore(t *testing.T) {
 	s.kept = func() {}
 	s.OK(s.Race(func() { s.Set(modeldb.UploadsC, to.ID, bson.DocElem{Name: "sha256", Value: "another"}) }, func() error { return store("five") }))
 	is("five", true)
-	s.kept = func() { s.Put(modeldb.Upload{ID: to.ID, Service: "site", Resource: "logo", ResourceFile: entity.ResourceFile{User: "bob"}}) }
+	s.kept = func() {
+		s.Put(modeldb.Upload{ID: to.ID, Service: "site", Resource: "logo", ResourceFile: entity.ResourceFile{User: "bob"}})
+	}
 	s.Refused(store("six"), entity.NotFound, "upload the file again")
 	s.Refused(store("six"), entity.NotFound, "not found")
 	// In a copy of a model there are no files.
