@@ -88,11 +88,15 @@ func (c *Controller) GrantController(ctx context.Context, user, level string) er
 	return nil
 }
 
-// RevokeController revokes a level of access to the controller; the user keeps the one
-// below. A user without login can't use any model either.
+// RevokeController revokes a level of access to the controller; the user keeps login, unless that is revoked. A user without
+// login can't use any model either.
 func (c *Controller) RevokeController(ctx context.Context, user, level string) error {
 	err := c.changeControllerAccess(ctx, user, level, func(d userDoc) (string, error) {
-		return controllerLadder.revoked(d.Name, d.Access, level)
+		left, err := controllerLadder.revoked(d.Name, d.Access, level)
+		if left != "" {
+			left = AccessLogin
+		}
+		return left, err
 	})
 	if err != nil {
 		return fmt.Errorf("could not revoke controller access: %w", err)

@@ -87,7 +87,7 @@ func TestOpenFirstSchemaOfTheController(t *testing.T) {
 	w.ok(w.ctrl.RevokeController(w.ctx, statetest.Admin, "superuser"))
 	all, err := w.ctrl.Users(w.ctx, true)
 	w.ok(err)
-	if len(all) != 2 || all[0].Name != statetest.Admin || all[0].Access != "add-model" || all[0].CreatedBy != statetest.Admin || all[0].Disabled {
+	if len(all) != 2 || all[0].Name != statetest.Admin || all[0].Access != "login" || all[0].CreatedBy != statetest.Admin || all[0].Disabled {
 		t.Errorf("the users are %+v", all)
 	}
 	w.checkResumed() // one model was never completed

@@ -243,8 +243,12 @@ func TestAccessLevels(t *testing.T) {
 	w.may("bob", "superuser", "admin")
 	w.refused(w.ctrl.GrantController(w.ctx, "bob", "add-model"), entity.AlreadyExists,
 		`could not grant controller access: user already has "add-model" access or greater`)
-	for _, step := range []struct{ revoked, left string }{{"superuser", "add-model"}, {"add-model", "login"},
-		{"login", ""}} {
+	for _, step := range []struct{ has, revoked, left string }{{"superuser", "superuser", "login"}, {"superuser", "add-model", "login"},
+		{"add-model", "add-model", "login"}, {"superuser", "login", ""}, {"add-model", "login", ""}, {"login", "login", ""}} {
+		if rights, err := w.ctrl.Rights(w.ctx, "bob", ""); err != nil || rights.Controller != step.has {
+			w.ok(err)
+			w.ok(w.ctrl.GrantController(w.ctx, "bob", step.has))
+		}
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", step.revoked))
 		w.may("bob", step.left, "")
 	}
