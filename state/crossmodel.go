@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"gopkg.in/mgo.v2/bson"
@@ -37,7 +38,8 @@ type Remote struct {
 	doc modeldb.Remote
 }
 
-// AddOffer offers endpoints of a service to other models.
+// AddOffer offers endpoints of a service to other models. If they are offered so already, it only takes over the description, unless
+// that is empty.
 func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 	fail := func(err error) error { return fmt.Errorf("cannot offer service %q as %q: %w", p.Service, p.Name, err) }
 	if !entity.IsValidService(p.Name) {
@@ -52,10 +54,8 @@ func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 		if _, err := x.st.db.AliveModel(ctx); err != nil {
 			return err
 		}
-		if there, err := x.Offer(ctx, p.Name); err == nil && there.doc.UUID == doc.UUID {
-			return mongo.ErrNothing
-		} else if err == nil {
-			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "offer already exists"), "To see it: juju show-offer %s.%s", x.st.db.Name, p.Name)
+		if there, err := x.Offer(ctx, p.Name); err == nil {
+			return there.again(o, doc)
 		} else if !entity.IsNotFound(err) {
 			return err
 		}
@@ -72,6 +72,20 @@ func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 	if err != nil {
 		return fail(err)
 	}
+	return nil
+}
+
+// again makes the offer like one that is to be made in its place.
+func (o *Offer) again(in *ops, now modeldb.Offer) error {
+	switch was := o.doc; {
+	case was.Life != entity.Alive || was.Service != now.Service || !slices.Equal(was.Endpoints, now.Endpoints):
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "offer already exists, of service %q with endpoints %s", was.Service, strings.Join(was.Endpoints, ", ")),
+			"Other models know its endpoints; to offer others, remove it first: juju remove-offer %s.%s", o.st.db.Name, now.Name)
+	case now.Description == "" || was.Description == now.Description:
+		return mongo.ErrNothing
+	}
+	in.AssertModelAlive()
+	in.Update(modeldb.OffersC, now.Name, bson.D{{"life", entity.Alive}, {"uuid", o.doc.UUID}}, bson.D{{"$set", bson.D{{"description", now.Description}}}})
 	return nil
 }
 

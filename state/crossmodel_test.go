@@ -16,6 +16,37 @@ import (
 var consumedDB = entity.Consumed{Name: "db", Model: elsewhere, Offer: "o", URL: "bob/shop.db",
 	Endpoints: []entity.RemoteEndpoint{{Name: "server", Role: "provider", Interface: "mysql"}}}
 
+// Offering again what is offered is no error, and takes over a description. An offer of something else is refused.
+func TestOfferAgain(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	x := w.st.CrossModel()
+	offer := func(name, description string, endpoints ...string) error {
+		return x.AddOffer(w.ctx, entity.NewOffer{Name: name, Service: "mysql", Endpoints: endpoints, Description: description})
+	}
+	one := func() entity.Offer {
+		t.Helper()
+		all, err := x.Offers(w.ctx)
+		w.ok(err)
+		if len(all) != 1 {
+			t.Fatalf("the offers are %+v", all)
+		}
+		return all[0]
+	}
+	w.ok(offer("shop", "first", "server"))
+	first := one()
+	w.ok(offer("shop", "", "server"))
+	w.ok(offer("shop", "second", "server", "server"))
+	if now := one(); now.UUID != first.UUID || now.Description != "second" {
+		t.Errorf("the offer is %+v, was %+v", now, first)
+	}
+	w.refused(offer("shop", "third", "server", "admin"), entity.AlreadyExists, `offer already exists, of service "mysql" with endpoints server`)
+	if now := one(); now.Description != "second" {
+		t.Errorf("a refused offer has described it as %q", now.Description)
+	}
+	w.checkCounts()
+}
+
 // What is left to do for a remote service that was destroyed by force is not done to the next one of its name.
 func TestNextRemoteServiceIsNotDestroyed(t *testing.T) {
 	w := newWorld(t)

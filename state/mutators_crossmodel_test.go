@@ -136,6 +136,9 @@ func mayConsume(s *scene) { s.ok(grantsOffer(controller.AccessConsume)(s, hosted
 
 var crossModelMutators = []mutator{
 	across("AddOffer", "", offers("hosted", "mysql", "server")),
+	across("AddOffer", "again, with a description", func(s *scene, x state.CrossModel) error {
+		return x.AddOffer(s.ctx, entity.NewOffer{Name: "hosted", Service: "mysql", Endpoints: []string{"server"}, Description: "orders"})
+	}, offered),
 	across("Consume", "", consumes("db")),
 	withOffer("CrossModel.Connect", "", connects),
 	onConnection("Mirror", "", mirrors(aMember), offered, connected),

@@ -43,8 +43,10 @@ func (m *Model) mayUse(name string) Answer {
 
 // AddOffer is juju offer.
 func (m *Model) AddOffer(name, service string) Answer {
-	if m.Offers[name] != nil {
-		return append(m.mayUse(service), entity.AlreadyExists)
+	if o := m.Offers[name]; o != nil && o.Life.Life == entity.Alive && o.Service == m.Services[service] {
+		return nil
+	} else if o != nil {
+		return Answer{entity.AlreadyExists}
 	}
 	if why := m.mayUse(service); why != nil {
 		return why

@@ -20,7 +20,8 @@ func OfferCommand(s *cli.Session) *cobra.Command {
 		Short: "Offer a service to other models",
 		Long: `Offer endpoints of a service to other models of the controller. Users with consume access
 to the offer, and the administrators of the model, can then relate services of their
-models to it. The offer has the name OFFER or, by default, that of the service.`,
+models to it. The offer has the name OFFER or, by default, that of the service. If there is
+such an offer of the same endpoints, only a given description is changed.`,
 		Example: `  juju offer mysql:server
   juju offer mysql:server,admin hosted`,
 		Annotations: cli.SeeAlso("consume", "offers", "grant", "remove-offer"),
