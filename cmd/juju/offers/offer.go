@@ -20,8 +20,8 @@ func OfferCommand(s *cli.Session) *cobra.Command {
 		Short: "Offer a service to other models",
 		Long: `Offer endpoints of a service to other models of the controller. Users with consume access
 to the offer, and the administrators of the model, can then relate services of their
-models to it. The offer has the name OFFER or, by default, that of the service. If there is
-such an offer of the same endpoints, only a given description is changed.`,
+models to it. The offer has the name OFFER or, by default, that of the service. If it is
+there already, with the same endpoints, only its description can change.`,
 		Example: `  juju offer mysql:server
   juju offer mysql:server,admin hosted`,
 		Annotations: cli.SeeAlso("consume", "offers", "grant", "remove-offer"),

@@ -16,8 +16,8 @@ func RemoveUserCommand(s *cli.Session) *cobra.Command {
 		Use:   "remove-user NAME",
 		Short: "Remove a user permanently",
 		Long: `Remove a user permanently, at once, with all rights. Models that the user owns are kept;
-superusers can administer them. A user who is added later under the name is another one, and
-has none of these rights and models.
+superusers can administer them. A user who is added later under the name is another one,
+with none of these rights and models.
 
 The last superuser who can log in cannot be removed.`,
 		Example: `  juju remove-user bob

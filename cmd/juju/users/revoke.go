@@ -13,8 +13,8 @@ func RevokeCommand(s *cli.Session) *cobra.Command {
 		Short: "Revoke access from a user",
 		Long: `Revoke a user's level of access to the controller or to models. On a model or an offer the
 user keeps the next lower level, and on the controller "login". The change takes effect at
-once, also on open connections. The last superuser who can log in keeps that level. A user's relations with an offer are suspended once the
-user may no longer consume it.
+once, also on open connections. The last superuser who can log in keeps that level. A
+user's relations with an offer are suspended once the user may no longer consume it.
 
 ` + levelsHelp,
 		Example: `  juju revoke bob write staging
