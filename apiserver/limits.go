@@ -98,7 +98,7 @@ func limitsFor(files int, memory int64) Limits {
 		AgentLogins: 64, AgentWait: 5 * time.Second, AgentTurns: 2 * runtime.GOMAXPROCS(0),
 		UserLogins: max(1, min(4, runtime.GOMAXPROCS(0)/2)), UserQueue: 1024, UserWait: 30 * time.Second,
 		// A configuration file can have 5 MiB, and grows when escaped in JSON. The largest requests of agents contain a
-		// task's results, 4 MiB, or a hook's relation settings and charm state, 2 MiB each, which can be twice that in JSON.
+		// task's results, 4 MiB, or what a hook changes, of which limits.HookBytes and limits.HookSettings leave room for the rest.
 		Frame: 16 << 20, LoginFrame: 16 << 10, Values: 100_000,
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,

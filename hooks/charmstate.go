@@ -16,10 +16,12 @@ type stateBuffer struct {
 	size int               // of now, as the limit counts it
 	set  entity.CharmState
 	drop map[string]bool
+
+	changed *changed
 }
 
-func newStateBuffer(kept entity.CharmState) stateBuffer {
-	b := stateBuffer{now: entity.CharmState{}, set: entity.CharmState{}, drop: map[string]bool{}}
+func newStateBuffer(kept entity.CharmState, c *changed) stateBuffer {
+	b := stateBuffer{now: entity.CharmState{}, set: entity.CharmState{}, drop: map[string]bool{}, changed: c}
 	maps.Copy(b.now, kept)
 	for k, v := range b.now {
 		b.size += limits.SettingSize(k, v)
@@ -45,6 +47,9 @@ func (b *stateBuffer) put(values entity.CharmState) error {
 			return err
 		}
 	}
+	if err := b.changed.replace(b.set, values); err != nil {
+		return err
+	}
 	b.size = size
 	for k, v := range values {
 		b.now[k], b.set[k] = v, v
@@ -61,7 +66,10 @@ func (b *stateBuffer) remove(key string) {
 	}
 	b.size -= limits.SettingSize(key, old)
 	delete(b.now, key)
-	delete(b.set, key)
+	if v, ok := b.set[key]; ok {
+		b.changed.forget(key, v)
+		delete(b.set, key)
+	}
 	b.drop[key] = true
 }
 
@@ -79,7 +87,7 @@ func (c *Context) withState(ctx context.Context, f func(*stateBuffer) error) err
 		if err != nil {
 			return stateBuffer{}, fmt.Errorf("cannot read the charm's state: %w", err)
 		}
-		return newStateBuffer(kept), nil
+		return newStateBuffer(kept, &c.changed), nil
 	}, f)
 }
 

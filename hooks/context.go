@@ -131,6 +131,7 @@ type Context struct {
 	status    fact[entity.Status]
 	ports     fact[portBuffer]
 	kept      fact[stateBuffer]
+	changed   changed
 	payloads  fact[payloadBuffer]
 	goal      fact[entity.GoalState]
 	meta      fact[*charm.Meta]

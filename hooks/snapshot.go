@@ -118,6 +118,9 @@ func (c *Context) writeSettings(relation int, of string, settings map[string]str
 	if err == nil {
 		err = limits.RelationSettings.Check(size)
 	}
+	if err == nil {
+		err = c.changed.replace(c.writes[key], settings)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot set %s: %w", c.relationID(relation), err)
 	}

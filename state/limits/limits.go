@@ -36,6 +36,10 @@ var (
 	RelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
 	// CharmState is Juju's default for max-charm-state-size.
 	CharmState = Limit{"charm state of a unit", 2 << 20, "bytes"}
+	// HookSettings and HookBytes are of what one request commits: the names and texts as JSON has them, below the API's limits of
+	// a request.
+	HookSettings = Limit{"settings of relations and of the charm's state that a hook changes", 80_000, "settings"}
+	HookBytes    = Limit{"settings of relations and of the charm's state that a hook changes, in JSON", 12 << 20, "bytes"}
 	// ServiceSettings counts 16 bytes per setting in addition to its name and text.
 	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
@@ -81,7 +85,7 @@ var (
 // All lists all limits.
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
-	SettingsKey, RelationSettings, CharmState, ServiceSettings, UnitPayloads, UnitPorts,
+	SettingsKey, RelationSettings, CharmState, HookSettings, HookBytes, ServiceSettings, UnitPayloads, UnitPorts,
 	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations, UserData,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,

@@ -154,3 +154,20 @@ func SettingsSize(settings map[string]string) (size int) {
 
 // SettingSize returns the size of a setting for limits: its name, its text, and the store's overhead.
 func SettingSize(key, value string) int { return len(key) + len(value) + 16 }
+
+// JSONSize returns the most bytes that a setting takes in the JSON of a request.
+func JSONSize(key, value string) int {
+	size := len(`"":"",`)
+	for _, text := range []string{key, value} {
+		size += len(text)
+		for _, r := range text {
+			switch {
+			case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
+				size++
+			case r < ' ', r == '\u2028', r == '\u2029':
+				size += 5
+			}
+		}
+	}
+	return size
+}
