@@ -70,7 +70,7 @@ var readers = map[string]string{
 	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
 	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelNamed ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
-		WatchCloudCredentials WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
+		Principal WatchCloudCredentials WatchConsumer WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
 	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
 	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",
