@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -119,7 +120,13 @@ func Get[D any](m *Model, id string) (doc D) {
 func All[D any](m *Model) (docs []D) {
 	m.t.Helper()
 	m.OK(m.Database.All(m.Ctx, collections[reflect.TypeFor[D]()], nil, &docs))
-	slices.SortFunc(docs, func(a, b D) int { return entity.CompareNatural(fmt.Sprint(idOf(a)), fmt.Sprint(idOf(b))) })
+	slices.SortFunc(docs, func(a, b D) int {
+		x, y := idOf(a), idOf(b)
+		if one, ok := x.(bson.ObjectId); ok { // hexadecimal: its digits are no numbers
+			return cmp.Compare(one, y.(bson.ObjectId))
+		}
+		return entity.CompareNatural(fmt.Sprint(x), fmt.Sprint(y))
+	})
 	return docs
 }
 

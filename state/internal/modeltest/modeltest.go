@@ -39,13 +39,13 @@ type Model struct {
 
 	t     testing.TB
 	hooks *hooks
-	revno int // of the last counts
+	revno int // of the last counts, above all that transactions reach
 }
 
 // New returns a model that is called "default" and is Alive, with more documents.
 func New(t testing.TB, docs ...any) *Model {
 	t.Helper()
-	m := &Model{t: t, Ctx: t.Context(), Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), hooks: &hooks{}}
+	m := &Model{t: t, Ctx: t.Context(), Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), hooks: &hooks{}, revno: 1000}
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()},
 		Hooks: func(string) mongo.Hooks { return m.hooks }})
 	m.OK(err)
