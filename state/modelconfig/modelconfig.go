@@ -68,6 +68,7 @@ type Setting struct {
 	Values  []string // the valid values, if only these are valid
 	Default string   // "" for a setting whose default depends on the controller
 	Empty   bool     // the value "" is valid
+	Lines   bool     // a value can have several lines
 	Fixed   bool     // set when the model is created, and can't be changed
 	Doc     string
 	// Unused says why a setting of Juju's has no effect here; "" if it has. Here is the value that says how it is here.
@@ -91,7 +92,7 @@ var Settings = []Setting{
 	},
 	proxySetting("apt-no-proxy", aptProxy("the hosts, separated by commas, that apt on the machines reaches without a proxy", "no")),
 	{
-		Key: AuthorizedKeys, Type: "string", Empty: true,
+		Key: AuthorizedKeys, Type: "string", Empty: true, Lines: true,
 		Doc: "the SSH keys that may log in to the machines as ubuntu, one per line: see juju add-ssh-key. The " +
 			"machines of the local cloud have no users of their own, and ignore it",
 	},
@@ -101,7 +102,7 @@ var Settings = []Setting{
 			"time, up to 5 minutes; otherwise it waits for juju resolved",
 	},
 	{
-		Key: UserData, Type: "string", Empty: true,
+		Key: UserData, Type: "string", Empty: true, Lines: true,
 		Doc: "what cloud-init does on new machines besides installing Juju's agent, as YAML: keys of cloud-init such as packages " +
 			"or ca_certs, and lists of commands that run as root before and after Juju's own, preruncmd and postruncmd. They " +
 			"must bear to run again, because LXD can have cloud-init start over, as after a snapshot is restored. The setting can " +

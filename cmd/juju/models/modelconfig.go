@@ -283,7 +283,11 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
 		}
 		if m.output.Format == "tabular" {
-			return m.Write(m.output, []byte(display.Text(strings.TrimSuffix(config[setting.Key].Value, "\n"))+"\n"))
+			shown := display.Line
+			if setting.Lines {
+				shown = display.Text
+			}
+			return m.Write(m.output, []byte(shown(strings.TrimSuffix(config[setting.Key].Value, "\n"))+"\n"))
 		}
 		config = modelconfig.Config{setting.Key: config[setting.Key]}
 	} else {
