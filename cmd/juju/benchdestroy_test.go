@@ -48,7 +48,7 @@ func BenchmarkDestroyModels(b *testing.B) {
 		b.ReportMetric(time.Since(begun).Seconds(), "s/destruction")
 		users.leave()
 		b.ReportMetric(users.slowest().Seconds(), "s/slowest")
-		b.ReportMetric(float64(users.failures()), "failed-commands")
+		b.ReportMetric(float64(users.failures(b)), "failed-commands")
 		unlimit()
 	}
 	b.ReportMetric(0, "ns/op")

@@ -82,7 +82,7 @@ func BenchmarkLostController(b *testing.B) {
 		}
 		b.ReportMetric(reaches("killed").Seconds(), "s/change-without-one")
 		b.ReportMetric(users.slowest().Seconds(), "s/slowest-command-without-one")
-		b.ReportMetric(float64(users.failures()), "failed-commands")
+		b.ReportMetric(float64(users.failures(b)), "failed-commands")
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -104,7 +104,7 @@ func pidsOf(b *testing.B, dirs []string) (pids []int) {
 type benchUsers struct {
 	mu      sync.Mutex
 	longest time.Duration
-	failed  int
+	failed  []error
 	left    chan struct{}
 	all     sync.WaitGroup
 }
@@ -133,7 +133,7 @@ func (u *benchUsers) note(took time.Duration, err error) {
 	defer u.mu.Unlock()
 	u.longest = max(u.longest, took)
 	if err != nil {
-		u.failed++
+		u.failed = append(u.failed, err)
 	}
 }
 
@@ -146,10 +146,14 @@ func (u *benchUsers) slowest() time.Duration {
 	return longest
 }
 
-func (u *benchUsers) failures() int {
+// failures returns how many commands have failed, and logs their errors.
+func (u *benchUsers) failures(b *testing.B) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.failed
+	for _, err := range u.failed {
+		b.Log(err)
+	}
+	return len(u.failed)
 }
 
 func (u *benchUsers) leave() {
