@@ -190,16 +190,16 @@ func stepDowns(t *testing.T, set *mongotest.Set, steps []string, fates []mongote
 	stop := b.work(t, 8)
 	defer stop()
 	b.progress(t, 20)
-	for _, fate := range fates {
+	for i, fate := range fates {
 		fate.After = 1 + rand.IntN(10)
+		t.Logf("%d of %d: %+v", i+1, len(fates), fate)
 		select {
 		case <-set.Fail(fate):
 		case <-time.After(verify.Patience):
 			t.Fatal("the writers have stopped")
 		}
-		b.progress(t, 20)
-		if t.Failed() {
-			t.Fatalf("after %+v", fate)
+		if b.progress(t, 20); t.Failed() {
+			t.FailNow()
 		}
 	}
 	stop()

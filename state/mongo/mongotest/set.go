@@ -18,6 +18,7 @@ import (
 
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/link"
+	"juju/state/mongo/embedded/raw"
 )
 
 // A Set is a simulated replica set.
@@ -90,7 +91,7 @@ type Fate struct {
 	After int    // the number of the write, counted from now, starting at 1
 	Done  bool   // the write is executed first
 	Told  int32  // the code that the client gets; 0 closes all its connections
-	Late  bool   // instead, the write is executed after twenty others
+	Late  bool   // instead, the write is executed after twenty others, unless it is part of a transaction
 }
 
 // Name is the name of every simulated set.
@@ -319,7 +320,8 @@ func (s *Set) execute(body bsoncore.Document) {
 func (s *Set) lose(f Fate, body bsoncore.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.Late {
+	// The statements of a transaction have no effect later: it has been aborted, and one that began it anew would keep its locks.
+	if _, inTxn := raw.Get(body, "autocommit"); f.Late && !inTxn {
 		s.late = &late{body: slices.Clone(body), in: 20}
 	}
 	s.abortAll()
