@@ -37,7 +37,7 @@ async def users(call, c):
         await bob.revoke('read', model_name='default')
         await c.revoke('bob', 'superuser')
         bob = await c.get_user('bob')
-        assert bob.access == 'add-model', bob.access  # the level below
+        assert bob.access == 'login', bob.access
 
     async def me():
         me = await c.get_current_user()
