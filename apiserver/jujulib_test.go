@@ -50,7 +50,7 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 		"facadesAtModel": ["application", "block", "charms", "client", "machineManager", "pinger"],
 		"server": "` + entity.JujuVersion + `", "user": "user-admin",
 		"models": ["controller", "default"], "allModels": 2, "summaries": ["admin", "admin"],
-		"info": ["default", "alive", "unauthorized access"],
+		"info": ["default", "alive", "not found"],
 		"users": ["user-bob", "failed to create user: invalid user name \"b@b\""],
 		"grants": [null, "could not grant model access: user already has \"read\" access or greater", null, "unknown action \"sleep\""],
 		"modelUsers": ["admin admin", "bob read"], "access": {"user-tag": "user-bob", "access": "superuser"}, "key": 44,
