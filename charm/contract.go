@@ -5,13 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"juju/state/entity"
 )
 
 // Contract is the Juju release whose contract with charms is implemented here: hooks, their environment
-// and the hook tools. Charms see it as JUJU_VERSION, because charm frameworks derive available features
-// from it: application data from 2.7, dispatch from 2.8, secrets from 3.0.3. It is unrelated to our own
-// version.
-var Contract = Version{Major: 2, Minor: 9, Patch: 50}
+// and the hook tools. Charms see it as JUJU_VERSION, and clients as the version of every agent.
+var Contract = func() Version {
+	v, err := ParseVersion(entity.JujuVersion)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}()
 
 // Compare orders versions by release: 2.9-beta1 < 2.9-rc1 < 2.9.0. It returns a negative number if v is
 // older than w, and 0 if they are equal.

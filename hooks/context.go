@@ -87,6 +87,8 @@ type ContextParams struct {
 	// DepartingUnit is set for relation-departed only: the unit itself when it (or its service)
 	// is leaving, else Info.RemoteUnit.
 	DepartingUnit string
+	// TargetSeries is set for the hooks of a series upgrade only: the series that the machine gets.
+	TargetSeries string
 
 	ModelName    string
 	ModelUUID    string

@@ -160,7 +160,7 @@ func TestEnvironmentIsAsDocumented(t *testing.T) {
 		}
 		for name, want := range map[string]string{"JUJU_CHARM_HTTPS_PROXY": "http://p:1", "JUJU_CHARM_HTTP_PROXY": "",
 			"ftp_proxy": "http://p:2", "FTP_PROXY": "http://p:2", "NO_PROXY": "localhost", "http_proxy": "http://inherited",
-			"JUJU_METER_STATUS": "AMBER", "JUJU_METER_INFO": "not set", "JUJU_SLA": "unsupported",
+			"JUJU_SLA":                  "unsupported",
 			"JUJU_AGENT_SOCKET_NETWORK": "unix", "JUJU_DISPATCH_PATH": "hooks/" + hctx.HookName(),
 			"JUJU_LOCAL_INSTANCE": "i", "JUJU_HOST_AGENT": "/var/lib/juju/agents/machine-3"} {
 			if value, ok := got[name]; !ok || value != want {

@@ -1,10 +1,12 @@
 package hooks
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
-	"juju/charm"
 	"juju/hooks/tool"
 	"juju/state/entity"
 )
@@ -12,7 +14,7 @@ import (
 // inherited are the variables that a hook inherits from its agent. It is an allowlist, because the
 // agent's environment comes from the shell it was started in, and may contain a user's secrets.
 var inherited = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
+	"TZ": true, "TMPDIR": true, // of the host
 	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
 	"HTTP_PROXY": true, "HTTPS_PROXY": true, "FTP_PROXY": true, "NO_PROXY": true,
 	// By these the local cloud, and the agent of a host without systemd, find what a charm has
@@ -25,6 +27,20 @@ var inherited = map[string]bool{
 // user bootstrapped or added a host, with that user's own programs: a charm must not depend on them, nor keep links to them.
 const SystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin"
 
+// terminal returns TERM for the hooks of this host.
+var terminal = sync.OnceValue(func() string {
+	release, _ := os.ReadFile("/etc/os-release") // a host without one is no Ubuntu
+	return terminalOf(string(release))
+})
+
+// terminalOf returns the terminal that Juju gives hooks on the system with this /etc/os-release.
+func terminalOf(release string) string {
+	if slices.Contains(strings.Split(release, "\n"), "ID=ubuntu") {
+		return "tmux-256color"
+	}
+	return "screen"
+}
+
 // environment returns the environment of the hook's process; agent is the agent's own.
 func (c *Context) environment(agent []string, charmDir, toolsDir, socket string) []string {
 	var env []string
@@ -36,7 +52,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set := func(name, value string) { env = append(env, name+"="+value) }
 	set("PATH", toolsDir+string(filepath.ListSeparator)+SystemPath)
 	set("LANG", "C.UTF-8")
-	set("TERM", "dumb") // the output goes to a log
+	set("TERM", terminal())
 	set("DEBIAN_FRONTEND", "noninteractive")
 	set("APT_LISTCHANGES_FRONTEND", "none")
 
@@ -45,7 +61,11 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 		c.unitEnvironment(set, charmDir, socket)
 	}
 	if t := p.Task; c.isTask() {
-		set("JUJU_ACTION_NAME", t.Name)
+		name := t.Name
+		if t.isCommand() {
+			name = tool.JujuExecName
+		}
+		set("JUJU_ACTION_NAME", name)
 		set("JUJU_ACTION_UUID", t.ID)
 		set("JUJU_ACTION_TAG", entity.TaskTag(t.ID).String())
 	}
@@ -60,11 +80,9 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_API_ADDRESSES", strings.Join(addresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
 	set("JUJU_AVAILABILITY_ZONE", p.Zone)
-	set("JUJU_VERSION", charm.Contract.String())
+	set("JUJU_VERSION", entity.JujuVersion)
 	set("CLOUD_API_VERSION", "") // only Kubernetes has one
 	set("JUJU_SLA", "unsupported")
-	set("JUJU_METER_STATUS", "AMBER") // what a charm sees that is not metered
-	set("JUJU_METER_INFO", "not set")
 	for _, kind := range []string{"http", "https", "ftp", "no"} {
 		name := strings.ToUpper(kind) + "_PROXY"
 		set("JUJU_CHARM_"+name, p.Settings["juju-"+kind+"-proxy"])
@@ -85,12 +103,20 @@ func (c *Context) unitEnvironment(set func(name, value string), charmDir, socket
 	set(tool.SocketVar, socket)
 	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
 	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
+	hook := ""
+	if p.Task == nil {
+		hook = c.HookName()
+	}
+	set("JUJU_HOOK_NAME", hook) // there, but empty, in actions and commands
 	if path := c.dispatchPath(); path != "" {
-		set("JUJU_HOOK_NAME", c.HookName())
 		set("JUJU_DISPATCH_PATH", path)
 	}
 	set("JUJU_UNIT_NAME", p.Unit)
 	set("JUJU_PRINCIPAL_UNIT", p.Principal)
+	if p.TargetSeries != "" {
+		set("JUJU_TARGET_SERIES", p.TargetSeries)
+		set("JUJU_TARGET_BASE", entity.BaseOf(p.TargetSeries).Short())
+	}
 	if s, ok := c.attached()[p.Info.Storage]; ok {
 		set("JUJU_STORAGE_ID", s.ID)
 		set("JUJU_STORAGE_LOCATION", s.Location)

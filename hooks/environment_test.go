@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,15 +15,106 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"juju/charm"
 	"juju/state/entity"
 )
 
-// What a hook can rely on: its directory, its name, its environment.
+// The complete environment of whatever runs for a unit: a hook, one about a relation, storage or the machine's next series,
+// an action, and commands of juju exec and of juju-exec.
+func TestEnvironmentOfEachKind(t *testing.T) {
+	t.Parallel()
+	type vars = map[string]string
+	always := vars{
+		"APT_LISTCHANGES_FRONTEND": "none", "DEBIAN_FRONTEND": "noninteractive", "LANG": "C.UTF-8", "TERM": terminal(),
+		"PATH":      "/tools:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin",
+		"CHARM_DIR": "/charm", "JUJU_CHARM_DIR": "/charm",
+		"JUJU_AGENT_SOCKET": "/socket", "JUJU_AGENT_SOCKET_ADDRESS": "/socket", "JUJU_AGENT_SOCKET_NETWORK": "unix",
+		"JUJU_UNIT_NAME": "wordpress/0", "JUJU_PRINCIPAL_UNIT": "", "JUJU_MACHINE_ID": "4", "JUJU_AVAILABILITY_ZONE": "",
+		"JUJU_MODEL_NAME": "default", "JUJU_MODEL_UUID": "c0ffee00-0000-4000-8000-000000000001",
+		"JUJU_ENV_NAME": "default", "JUJU_ENV_UUID": "c0ffee00-0000-4000-8000-000000000001",
+		"JUJU_API_ADDRESSES": "10.0.0.1:17070 10.0.0.2:17070",
+		"JUJU_VERSION":       entity.JujuVersion, "CLOUD_API_VERSION": "", "JUJU_SLA": "unsupported",
+		"JUJU_CHARM_HTTP_PROXY": "http://juju:3128", "JUJU_CHARM_HTTPS_PROXY": "", "JUJU_CHARM_FTP_PROXY": "", "JUJU_CHARM_NO_PROXY": "",
+		"http_proxy": "http://legacy:3128", "HTTP_PROXY": "http://legacy:3128",
+		"TZ": "UTC", "TMPDIR": "/var/tmp",
+	}
+	relation := Info{Kind: RelationChanged, RelationID: 0, RemoteUnit: "mysql/9"}
+	for what, test := range map[string]struct {
+		info   Info
+		task   *Task
+		series string // that the machine gets
+		more   vars
+	}{
+		"a hook": {info: Info{Kind: Install}, more: vars{"JUJU_HOOK_NAME": "install", "JUJU_DISPATCH_PATH": "hooks/install"}},
+		"relation-created": {info: Info{Kind: RelationCreated}, more: vars{
+			"JUJU_HOOK_NAME": "db-relation-created", "JUJU_DISPATCH_PATH": "hooks/db-relation-created",
+			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "", "JUJU_REMOTE_APP": "mysql"}},
+		"relation-changed": {info: relation, more: vars{
+			"JUJU_HOOK_NAME": "db-relation-changed", "JUJU_DISPATCH_PATH": "hooks/db-relation-changed",
+			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "mysql/9", "JUJU_REMOTE_APP": "mysql"}},
+		"relation-changed of a service": {info: Info{Kind: RelationChanged, RemoteApplication: "mysql"}, more: vars{
+			"JUJU_HOOK_NAME": "db-relation-changed", "JUJU_DISPATCH_PATH": "hooks/db-relation-changed",
+			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "", "JUJU_REMOTE_APP": "mysql"}},
+		"relation-departed": {info: Info{Kind: RelationDeparted, RelationID: 7, RemoteUnit: "mysql/0"}, more: vars{
+			"JUJU_HOOK_NAME": "db-relation-departed", "JUJU_DISPATCH_PATH": "hooks/db-relation-departed",
+			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:7", "JUJU_REMOTE_UNIT": "mysql/0", "JUJU_REMOTE_APP": "mysql",
+			"JUJU_DEPARTING_UNIT": "mysql/0"}},
+		"storage-attached": {info: Info{Kind: StorageAttached, Storage: "data/0"}, more: vars{
+			"JUJU_HOOK_NAME": "data-storage-attached", "JUJU_DISPATCH_PATH": "hooks/data-storage-attached",
+			"JUJU_STORAGE_ID": "data/0", "JUJU_STORAGE_LOCATION": "/srv/data", "JUJU_STORAGE_KIND": "filesystem"}},
+		"pre-series-upgrade": {info: Info{Kind: PreSeriesUpgrade}, series: "noble", more: vars{
+			"JUJU_HOOK_NAME": "pre-series-upgrade", "JUJU_DISPATCH_PATH": "hooks/pre-series-upgrade",
+			"JUJU_TARGET_SERIES": "noble", "JUJU_TARGET_BASE": "ubuntu@24.04"}},
+		"an action": {task: &Task{ID: "12", Name: "backup"}, more: vars{"JUJU_HOOK_NAME": "", "JUJU_DISPATCH_PATH": "actions/backup",
+			"JUJU_ACTION_NAME": "backup", "JUJU_ACTION_UUID": "12", "JUJU_ACTION_TAG": "action-12"}},
+		"a command of juju exec": {task: &Task{ID: "13", Name: entity.CommandTask, Command: "df"}, more: vars{"JUJU_HOOK_NAME": "",
+			"JUJU_ACTION_NAME": "juju-exec", "JUJU_ACTION_UUID": "13", "JUJU_ACTION_TAG": "action-13"}},
+		"a command of juju-exec": {task: &Task{Name: entity.CommandTask, Command: "df"}, more: vars{"JUJU_HOOK_NAME": ""}},
+		"a command of juju-exec about a relation": {info: relation, task: &Task{Name: entity.CommandTask, Command: "df"}, more: vars{
+			"JUJU_HOOK_NAME": "",
+			"JUJU_RELATION":  "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "mysql/9", "JUJU_REMOTE_APP": "mysql"}},
+	} {
+		params := testParams(test.info)
+		params.Task, params.TargetSeries, params.DepartingUnit = test.task, test.series, test.info.RemoteUnit
+		params.Settings = map[string]string{"juju-http-proxy": "http://juju:3128", "http-proxy": "http://legacy:3128"}
+		hctx, err := NewContext(newBackend(), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agent := []string{"HOME=/root", "USER=root", "LOGNAME=root", "SHELL=/bin/sh", "AWS_SECRET_ACCESS_KEY=x", "PATH=/home/me/bin", "TZ=UTC", "TMPDIR=/var/tmp"}
+		got := vars{}
+		for _, entry := range hctx.environment(agent, "/charm", "/tools", "/socket") {
+			name, value, _ := strings.Cut(entry, "=")
+			got[name] = value
+		}
+		want := vars{"JUJU_CONTEXT_ID": hctx.id}
+		maps.Copy(want, always)
+		maps.Copy(want, test.more)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", what, diff)
+		}
+	}
+}
+
+// A terminal that every system of its kind knows.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[string]string{
+		"NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n": "tmux-256color",
+		"ID=debian\n":                   "screen",
+		"ID=mint\nID_LIKE=\"ubuntu\"\n": "screen",
+		"":                              "screen",
+	} {
+		if got := terminalOf(release); got != want {
+			t.Errorf("%q has TERM %s, want %s", release, got, want)
+		}
+	}
+}
+
+// What the process of a hook has: its directory, its arguments, its files, and no more of the agent's environment than it
+// should.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "do not tell")
 	t.Setenv("TZ", "UTC")
-	t.Setenv("PATH", "/home/me/.pyenv/shims:"+os.Getenv("PATH"))
 	// What an agent has inherited from a careless parent.
 	leak, err := unix.Dup(0)
 	if err != nil {
@@ -32,8 +124,6 @@ func TestEnvironment(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"db-relation-departed": "env > env; pwd > pwd; echo $# $0 > args; readlink /proc/self/fd/0 > stdin; ulimit -n > " +
 			"limit; ls /proc/self/fd > fds",
-		"db-relation-broken": "env > env",
-		"install":            "env > env",
 	})
 	env := func() map[string]string {
 		vars := map[string]string{}
@@ -55,54 +145,17 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := env()
-	for _, inherited := range []string{"HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "_", "SHLVL"} {
-		delete(got, inherited)
+	for _, shells := range []string{"PWD", "OLDPWD", "_", "SHLVL"} {
+		delete(got, shells)
 	}
-	if !strings.HasPrefix(got["JUJU_CONTEXT_ID"], "wordpress/0-db-relation-departed-") {
-		t.Errorf("JUJU_CONTEXT_ID is %q", got["JUJU_CONTEXT_ID"])
+	want := map[string]string{}
+	for _, entry := range hctx.environment(os.Environ(), r.params.CharmDir, toolsDir, filepath.Join(r.params.RunDir, "agent.socket")) {
+		name, value, _ := strings.Cut(entry, "=")
+		want[name] = value
 	}
-	delete(got, "JUJU_CONTEXT_ID")
-	want := map[string]string{
-		"APT_LISTCHANGES_FRONTEND":  "none",
-		"CHARM_DIR":                 r.params.CharmDir,
-		"DEBIAN_FRONTEND":           "noninteractive",
-		"JUJU_AGENT_SOCKET":         filepath.Join(r.params.RunDir, "agent.socket"),
-		"JUJU_AGENT_SOCKET_ADDRESS": filepath.Join(r.params.RunDir, "agent.socket"),
-		"JUJU_AGENT_SOCKET_NETWORK": "unix",
-		"JUJU_AVAILABILITY_ZONE":    "eu-1",
-		"JUJU_CHARM_FTP_PROXY":      "",
-		"JUJU_CHARM_HTTPS_PROXY":    "",
-		"JUJU_CHARM_HTTP_PROXY":     "",
-		"JUJU_CHARM_NO_PROXY":       "",
-		"JUJU_DISPATCH_PATH":        "hooks/db-relation-departed",
-		"JUJU_METER_INFO":           "not set",
-		"JUJU_METER_STATUS":         "AMBER",
-		"JUJU_SLA":                  "unsupported",
-		"CLOUD_API_VERSION":         "",
-		"JUJU_API_ADDRESSES":        "10.0.0.1:17070 10.0.0.2:17070",
-		"JUJU_CHARM_DIR":            r.params.CharmDir,
-		"JUJU_DEPARTING_UNIT":       "mysql/3",
-		"JUJU_ENV_NAME":             "default",
-		"JUJU_ENV_UUID":             "c0ffee00-0000-4000-8000-000000000001",
-		"JUJU_HOOK_NAME":            "db-relation-departed",
-		"JUJU_MACHINE_ID":           "4",
-		"JUJU_MODEL_NAME":           "default",
-		"JUJU_MODEL_UUID":           "c0ffee00-0000-4000-8000-000000000001",
-		"JUJU_PRINCIPAL_UNIT":       "haproxy/2",
-		"JUJU_RELATION":             "db",
-		"JUJU_RELATION_ID":          "db:0",
-		"JUJU_REMOTE_APP":           "mysql",
-		"JUJU_REMOTE_UNIT":          "mysql/3",
-		"JUJU_UNIT_NAME":            "wordpress/0",
-		"JUJU_VERSION":              charm.Contract.String(),
-		"LANG":                      "C.UTF-8",
-		"PATH":                      toolsDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin",
-		"TERM":                      "dumb",
-		"TMPDIR":                    os.Getenv("TMPDIR"),
-		"TZ":                        "UTC",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("environment:\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" || want["JUJU_PRINCIPAL_UNIT"] != "haproxy/2" || want["JUJU_AVAILABILITY_ZONE"] != "eu-1" ||
+		!strings.HasPrefix(want["JUJU_CONTEXT_ID"], "wordpress/0-db-relation-departed-") {
+		t.Errorf("environment: %q\n%s", want, diff)
 	}
 	for file, want := range map[string]string{
 		"pwd":   r.params.CharmDir,
@@ -119,23 +172,6 @@ func TestEnvironment(t *testing.T) {
 	}
 	if got, want := strings.TrimSpace(r.read("limit")), fmt.Sprint(openFiles(t)); got != want {
 		t.Errorf("the hook may open %s files, want %s", got, want)
-	}
-
-	r.mustRun(Info{Kind: RelationBroken, RelationID: 7})
-	got = env()
-	remote, set := got["JUJU_REMOTE_UNIT"]
-	if !set || remote != "" || got["JUJU_REMOTE_APP"] != "other" || got["JUJU_RELATION_ID"] != "db:7" {
-		t.Errorf("in relation-broken: %q", got)
-	}
-	if _, set := got["JUJU_DEPARTING_UNIT"]; set {
-		t.Errorf("JUJU_DEPARTING_UNIT is set in relation-broken")
-	}
-
-	r.mustRun(Info{Kind: Install})
-	for name := range env() {
-		if strings.HasPrefix(name, "JUJU_RELATION") || strings.HasPrefix(name, "JUJU_REMOTE") {
-			t.Errorf("%s is set in install", name)
-		}
 	}
 }
 

@@ -93,7 +93,7 @@ func TestCommands(t *testing.T) {
 		"pwd":                   `completed "" {"return-code":0,"stdout":"` + r.params.CharmDir + `\n"}`,
 		"config-get title":      `completed "" {"return-code":0,"stdout":"My blog\n"}`,
 		"echo no >&2; (exit 4)": `completed "" {"return-code":4,"stderr":"no\n"}`,
-		"echo ${JUJU_HOOK_NAME-none} ${JUJU_DISPATCH_PATH-none}": `completed "" {"return-code":0,"stdout":"none none\n"}`,
+		`echo "[${JUJU_HOOK_NAME-none}] ${JUJU_DISPATCH_PATH-none}"`: `completed "" {"return-code":0,"stdout":"[] none\n"}`,
 	} {
 		outcome, err := r.task(Task{ID: "5", Name: entity.CommandTask, Command: command})
 		if got := fmt.Sprintf("%s %q %s", outcome.Status, outcome.Message, outcome.Results); got != want || err != nil {

@@ -239,10 +239,10 @@ func TestSubordinateOnALockedMachine(t *testing.T) {
 			t.Errorf("the subordinate sees %+v, want %+v", got.Upgrade, want)
 		}
 	}
-	sees(entity.UnitUpgrade{Number: 1, Done: true})
+	sees(entity.UnitUpgrade{Number: 1, To: "focal", Done: true})
 	w.finishes("mysql/0")
 	w.ok(m.CompleteUpgrade(w.ctx, false))
-	sees(entity.UnitUpgrade{Number: 1, Completing: true})
+	sees(entity.UnitUpgrade{Number: 1, To: "focal", Completing: true})
 	if got, want := w.upgradeOf("0"), "completing the upgrade to ubuntu@20.04: waiting for logging/0, mysql/0"; got != want {
 		t.Errorf("status says %q, want %q", got, want)
 	}

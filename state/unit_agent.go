@@ -175,7 +175,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	}
 	info.Zone = machine.CloudHardware.Zone
 	if up := machine.Upgrade; up != nil {
-		info.Upgrade = &entity.UnitUpgrade{Number: up.Number, Completing: up.Completing, Done: !slices.Contains(up.Waiting, u.doc.Name)}
+		info.Upgrade = &entity.UnitUpgrade{Number: up.Number, To: up.To, Completing: up.Completing, Done: !slices.Contains(up.Waiting, u.doc.Name)}
 	}
 	if u.doc.Principal != "" {
 		alive, err := u.st.hasContainerRelation(ctx, u.doc.Service, entity.UnitService(u.doc.Principal))

@@ -22,9 +22,12 @@ import (
 	"juju/state/entity/shell"
 )
 
-// JujuRunName is the name of the program that runs a command as a hook is run, from a shell of the
-// machine or a job of cron.
-const JujuRunName = "juju-run"
+// JujuExecName is the name of the program that runs a command as a hook is run, from a shell of the
+// machine or a job of cron. JujuRunName is what it was called before Juju 3: charms call the one or the other.
+const (
+	JujuExecName = "juju-exec"
+	JujuRunName  = "juju-run"
+)
 
 const jujuRunUsage = `Usage: juju-run [options] [UNIT] COMMAND
        juju-run [options] --interactive [UNIT]

@@ -66,9 +66,10 @@ type UnitInfo struct {
 
 // A UnitUpgrade is a unit's part in the upgrade of its machine's operating system.
 type UnitUpgrade struct {
-	Number     int64 `json:"number"`               // tells apart the upgrades of a machine; compared by !=
-	Completing bool  `json:"completing,omitempty"` // the operating system has been upgraded
-	Done       bool  `json:"done,omitempty"`       // the unit has finished this step
+	Number     int64  `json:"number"`               // tells apart the upgrades of a machine; compared by !=
+	To         string `json:"to,omitempty"`         // a series
+	Completing bool   `json:"completing,omitempty"` // the operating system has been upgraded
+	Done       bool   `json:"done,omitempty"`       // the unit has finished this step
 }
 
 // RelationInfo is a relation as seen from one unit of it.
