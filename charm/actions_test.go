@@ -66,8 +66,11 @@ func TestParseActions(t *testing.T) {
 	if len(a.Warnings) > 0 {
 		t.Errorf("unexpected warnings %q", a.Warnings)
 	}
-	if err := a.Specs["list"].ValidateParams(nil); err != nil {
-		t.Errorf("an action without params: %v", err)
+	// Parameters that the charm does not declare are accepted, as in Juju before 4.
+	for _, params := range []map[string]any{nil, {"undeclared": 1}} {
+		if err := a.Specs["list"].ValidateParams(params); err != nil {
+			t.Errorf("an action without params gets %v: %v", params, err)
+		}
 	}
 	if none, err := charm.ParseActions("backup", nil); err != nil || len(none.Specs) != 0 {
 		t.Errorf("an empty file: %v, %v", none, err)

@@ -61,8 +61,10 @@ func TestOutcomes(t *testing.T) {
 		"action-fail first; action-fail x":   `failed "x" {"return-code":0}`,
 		"action-fail x; exit 3":              `failed "x" {"return-code":3}`,
 		"kill -9 $$":                         `failed "signal: killed" {}`,
-		"action-set return-code=0 || exit 3": `failed "exit status 3" {"return-code":3,"stderr":"ERROR cannot set reserved action key \"return-code\"\n"}`,
-		`printf '\377\000'`:                  `completed "" {"return-code":0,"stdout":"/wA=","stdout-encoding":"base64"}`,
+		"action-set return-code=7 && exit 3": `failed "exit status 3" {"return-code":3}`,
+		"action-set a.stdout=0 || exit 3": `failed "exit status 3" {"return-code":3,` +
+			`"stderr":"ERROR cannot set reserved action key \"stdout\"\n"}`,
+		`printf '\377\000'`: `completed "" {"return-code":0,"stdout":"/wA=","stdout-encoding":"base64"}`,
 	} {
 		r.action("try", script)
 		outcome, err := r.task(Task{ID: "5", Name: "try"})

@@ -1,6 +1,7 @@
 package hooktools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ func withActionTools(tools map[string]commandInfo) map[string]commandInfo {
 			examples: []string{"NAME outfile.path"}, make: func() command { return &actionGet{} }},
 		"set": {args: "<key>=<value> [<key>=<value> ...]", purpose: "Set results of the action.",
 			details: `A key with dots sets a value in a map within the results. Keys have lowercase
-letters, digits and hyphens.
+letters, digits and hyphens. The keys stdout, stderr, stdout-encoding and
+stderr-encoding are reserved for the output.
 `,
 			examples: []string{"NAME size=5", "NAME outfile.size=10G"}, make: func() command { return &actionSet{} }},
 		"fail": {args: "[<message>]", purpose: "Make the action fail.",
@@ -55,7 +57,7 @@ type actionGet struct {
 func (t *actionGet) flags(flags *pflag.FlagSet) { t.output.add(flags) }
 
 func (t *actionGet) init(_ Context, args []string) error {
-	if len(args) > 0 && args[0] != "" {
+	if len(args) > 0 {
 		t.path = strings.Split(args[0], ".")
 		args = args[1:]
 	}
@@ -78,13 +80,12 @@ func (t *actionGet) run(_ context.Context, run *toolRun) error {
 	return t.output.write(run, value)
 }
 
-// resultKey is the form of the keys of results, dots included.
-var resultKey = regexp.MustCompile(`^[a-z0-9](([a-z0-9-.]+)?[a-z0-9])?$`)
+// resultKey is the form of the keys of results; those of nested maps are separated by dots.
+var resultKey = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
-// reservedResults are the results that the agent sets.
-var reservedResults = map[string]bool{
-	"return-code": true, "stdout": true, "stdout-encoding": true, "stderr": true, "stderr-encoding": true,
-}
+// reservedResults are the keys that no map of the results may have. The agent sets them, and return-code, which an action
+// may set in vain.
+var reservedResults = map[string]bool{"stdout": true, "stdout-encoding": true, "stderr": true, "stderr-encoding": true}
 
 // A Result is a value that an action sets, and its path in maps within maps.
 type Result struct {
@@ -99,17 +100,17 @@ func (t *actionSet) flags(*pflag.FlagSet) {}
 func (t *actionSet) init(_ Context, args []string) error {
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")
-		switch {
-		case !ok:
+		if !ok {
 			return fmt.Errorf("argument %q must be of the form key...=value", arg)
-		case reservedResults[key]:
-			return fmt.Errorf("cannot set reserved action key %q", key)
 		}
 		path := strings.Split(key, ".")
 		for _, part := range path {
 			if !resultKey.MatchString(part) {
 				return fmt.Errorf("key %q must start and end with lowercase alphanumeric, "+
-					"and contain only lowercase alphanumeric, hyphens and periods", key)
+					"and contain only lowercase alphanumeric and hyphens", part)
+			}
+			if reservedResults[part] {
+				return fmt.Errorf("cannot set reserved action key %q", part)
 			}
 		}
 		t.values = append(t.values, Result{path, value})
@@ -130,8 +131,8 @@ func (t *actionFail) flags(*pflag.FlagSet) {}
 
 func (t *actionFail) init(_ Context, args []string) error {
 	t.message = "action failed without reason given, check action for errors"
-	if len(args) > 0 && args[0] != "" {
-		t.message = args[0]
+	if len(args) > 0 {
+		t.message = cmp.Or(args[0], t.message)
 		args = args[1:]
 	}
 	if err := checkEmpty(args); err != nil {
