@@ -79,7 +79,7 @@ func testParams(info Info) ContextParams {
 		Info: info,
 		Relations: map[int]Relation{
 			0:  {Name: "db", Remote: "mysql", Members: []string{"mysql/10", "mysql/0", "mysql/9"}},
-			7:  {Name: "db", Remote: "other", Members: []string{"mysql/0"}, Via: []string{"192.0.2.0/24"}},
+			7:  {Name: "db", Remote: "other", Members: []string{"mysql/0"}, Via: []string{"192.0.2.0/24"}, Model: "c0ffee00-0000-4000-8000-000000000002"},
 			10: {Name: "db", Remote: "third"},
 			3:  {Name: "loadbalancer", Remote: "wordpress", Members: []string{"wordpress/1"}},
 		},

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,8 +25,7 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 	return hooktools.Run(ctx, toolContext{c}, req, read)
 }
 
-func (c toolContext) UnitName() string  { return c.params.Unit }
-func (c toolContext) ModelUUID() string { return c.params.ModelUUID }
+func (c toolContext) UnitName() string { return c.params.Unit }
 
 func (c toolContext) EgressSubnets(relation int) []string {
 	if via := c.params.Relations[relation].Via; len(via) > 0 {
@@ -89,6 +89,9 @@ func (c toolContext) RelationIDs(endpoint string) []string {
 
 func (c toolContext) RelationMembers(id int) []string { return c.params.Relations[id].Members }
 func (c toolContext) RelationService(id int) string   { return c.params.Relations[id].Remote }
+func (c toolContext) RelationModel(id int) string {
+	return cmp.Or(c.params.Relations[id].Model, c.params.ModelUUID)
+}
 
 // Fail sets the message with which the hook or action fails.
 func (c toolContext) Fail(message string) {

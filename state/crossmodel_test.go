@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,56 @@ func (w *world) consumes() (*state.Unit, *state.Relation) {
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.ok(w.st.CrossModel().Consume(w.ctx, consumedDB))
 	return w.started("wordpress/0"), w.relate("wordpress", "db")
+}
+
+// A unit knows which model the other end of a relation is in, on both sides, and which service to expect there: one that is
+// offered does not list who uses it.
+func TestTheModelAtTheOtherEnd(t *testing.T) {
+	w := newWorld(t)
+	consumer, r := w.consumes()
+	offer, x := w.offered(), w.st.CrossModel()
+	mysql, err := w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	_, err = mysql.AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	offered := w.started("mysql/0")
+	w.ok(x.Connect(w.ctx, "another-model", entity.Connection{Relation: 7, Offer: offer, User: "bob", Far: "server",
+		Near: entity.NearEnd{Service: "blog", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}}))
+	w.relate("wordpress", "mysql:spare")
+	for _, test := range []struct {
+		unit        *state.Unit
+		models, has string
+	}{
+		{consumer, elsewhere + ", ", "bob/shop.db, mysql, mysql/0"},
+		{offered, "another-model, ", "wordpress, wordpress/0"},
+	} {
+		relations, err := test.unit.Relations(w.ctx)
+		w.ok(err)
+		var models []string
+		for _, info := range relations {
+			if info.Role != "peer" {
+				models = append(models, info.Model)
+			}
+		}
+		slices.Sort(models)
+		slices.Reverse(models)
+		goal, err := test.unit.GoalState(w.ctx)
+		w.ok(err)
+		var there []string
+		for _, of := range goal.Relations {
+			there = slices.AppendSeq(there, maps.Keys(of))
+		}
+		slices.Sort(there)
+		if got, has := strings.Join(models, ", "), strings.Join(there, ", "); got != test.models || has != test.has {
+			t.Errorf("%s has relations with models %q and expects %q, want %q and %q", test.unit.Name(), got, has, test.models, test.has)
+		}
+	}
+	w.ok(x.Suspend(w.ctx, entity.Connection{Suspended: true}, r.ID()))
+	goal, err := consumer.GoalState(w.ctx)
+	w.ok(err)
+	if got := goal.Relations["db"]["bob/shop.db"].Status; got != "suspended" {
+		t.Errorf("a suspended relation is %q", got)
+	}
 }
 
 // A unit of another model that has set nothing is in the relation, and its peers can read its settings.

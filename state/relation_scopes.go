@@ -297,13 +297,33 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 		if r.doc.Suspended { // the unit leaves it in the same way as one that ends
 			life = max(life, entity.Dying)
 		}
+		model, err := r.farModel(ctx)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, entity.RelationInfo{
 			ID: r.doc.ID, Key: r.doc.Key, Life: life, Endpoint: end.Name, Role: end.Role,
 			Interface: end.Interface, Scope: end.Scope, Remote: r.doc.Counterpart(u.doc.Service).Service,
-			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength, Via: r.doc.Via,
+			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength, Via: r.doc.Via, Model: model,
 		})
 	}
 	return all, nil
+}
+
+// farModel returns the UUID of the other model of a relation across models; "" for other relations.
+func (r *Relation) farModel(ctx context.Context) (string, error) {
+	end, across := r.doc.RemoteEnd()
+	switch {
+	case !across:
+		return "", nil
+	case r.doc.Consumer != nil:
+		return r.doc.Consumer.Model, nil
+	}
+	remote, err := r.st.db.Remote(ctx, end.Service)
+	if entity.IsNotFound(err) { // it has just been removed with its relations
+		err = nil
+	}
+	return remote.Model, err
 }
 
 // fits reports whether the unit can participate in the relation. In container scope, a subordinate can do so only with

@@ -40,7 +40,6 @@ type hookContext interface {
 // A unitContext is the unit, its charm and its model.
 type unitContext interface {
 	UnitName() string
-	ModelUUID() string
 	UnitInfo(ctx context.Context) (entity.UnitInfo, error)
 	// EgressSubnets returns the subnets that the unit's connections come from in a relation, or without one if there is no
 	// relation with this id, as a user has said for the relation or the model; none if they come from its address.
@@ -69,6 +68,8 @@ type relationContext interface {
 	RelationMembers(id int) []string
 	// RelationService returns the service at the other end.
 	RelationService(id int) string
+	// RelationModel returns the UUID of the model that the service at the other end is in.
+	RelationModel(id int) string
 	// RelationSettings returns the settings of a unit or service. Callers may modify the map.
 	RelationSettings(ctx context.Context, id int, of string) (map[string]string, error)
 	// SetRelationSettings changes the unit's settings; "" deletes a key.

@@ -75,17 +75,19 @@ func (f *fakeContext) note(call string, args ...any) error {
 	return f.down
 }
 
-func (f *fakeContext) HookName() string                       { return f.kind }
-func (f *fakeContext) Log(level loggo.Level, message string)  { _ = f.note("Log", level, message) }
-func (f *fakeContext) Warn(message string)                    { _ = f.note("Warn", message) }
-func (f *fakeContext) Fail(message string)                    { _ = f.note("Fail", message) }
-func (f *fakeContext) UnitName() string                       { return f.unit.Name }
-func (f *fakeContext) ModelUUID() string                      { return "c0ffee00-0000-4000-8000-000000000001" }
-func (f *fakeContext) HookRelation() (id int, ok bool)        { return max(f.relation, 0), f.relation >= 0 }
-func (f *fakeContext) RemoteUnit() string                     { return f.remote }
-func (f *fakeContext) HookStorage() string                    { return f.storage }
-func (f *fakeContext) RelationMembers(id int) []string        { return fakeRelations[id].members }
-func (f *fakeContext) RelationService(id int) string          { return fakeRelations[id].service }
+func (f *fakeContext) HookName() string                      { return f.kind }
+func (f *fakeContext) Log(level loggo.Level, message string) { _ = f.note("Log", level, message) }
+func (f *fakeContext) Warn(message string)                   { _ = f.note("Warn", message) }
+func (f *fakeContext) Fail(message string)                   { _ = f.note("Fail", message) }
+func (f *fakeContext) UnitName() string                      { return f.unit.Name }
+func (f *fakeContext) HookRelation() (id int, ok bool)       { return max(f.relation, 0), f.relation >= 0 }
+func (f *fakeContext) RemoteUnit() string                    { return f.remote }
+func (f *fakeContext) HookStorage() string                   { return f.storage }
+func (f *fakeContext) RelationMembers(id int) []string       { return fakeRelations[id].members }
+func (f *fakeContext) RelationService(id int) string         { return fakeRelations[id].service }
+func (f *fakeContext) RelationModel(id int) string {
+	return fmt.Sprint("model of ", fakeRelations[id].service)
+}
 func (f *fakeContext) IsLeader(context.Context) (bool, error) { return !f.follows, f.down }
 func (f *fakeContext) AddStorage(counts map[string]uint64) error {
 	return f.note("AddStorage", counts)

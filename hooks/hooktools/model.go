@@ -15,7 +15,9 @@ var goalStateInfo = commandInfo{
 	purpose: "Print the expected units and relations.",
 	details: `Print the units of the unit's service and, for each of its endpoints, the services
 and units at the other ends, with their statuses, including those that have not joined
-yet. Units and relations that are being removed have the status dying.
+yet. A unit that is being removed is dying. A relation is joined, suspended, or broken if
+it is being removed. A service of another model has the URL of its offer for a name; who
+uses an offer is not listed.
 `,
 	examples: []string{"goal-state", "goal-state --format json"},
 	make:     func() command { return &goalState{} },
@@ -129,7 +131,6 @@ func (t *relationModelGet) init(hook Context, args []string) error {
 	return checkEmpty(args)
 }
 
-// run prints the unit's own model: no relation leads into another.
 func (t *relationModelGet) run(_ context.Context, run *toolRun) error {
-	return t.out.write(run, map[string]string{"uuid": run.hook.ModelUUID()})
+	return t.out.write(run, map[string]string{"uuid": run.hook.RelationModel(t.relation.id)})
 }

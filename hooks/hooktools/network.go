@@ -28,11 +28,11 @@ address there, and others its preferred address.
 	make:     func() command { return &networkGet{} },
 }
 
-// A networkInfo is what network-get knows of a binding. The names are Juju's, those without
-// hyphens older ones that charms still read.
+// A networkInfo is what network-get knows of a binding. The names are Juju's: YAML, which charms read first, has older
+// ones as well.
 type networkInfo struct {
 	BindAddresses    []networkInterface `json:"bind-addresses" yaml:"bind-addresses"`
-	EgressSubnets    []string           `json:"egress-subnets" yaml:"egress-subnets"`
+	EgressSubnets    []string           `json:"egress-subnets,omitempty" yaml:"egress-subnets,omitempty"`
 	IngressAddresses []string           `json:"ingress-addresses" yaml:"ingress-addresses"`
 }
 
@@ -40,15 +40,15 @@ type networkInterface struct {
 	MAC       string           `json:"mac-address" yaml:"mac-address"`
 	Name      string           `json:"interface-name" yaml:"interface-name"`
 	Addresses []networkAddress `json:"addresses" yaml:"addresses"`
-	OldMAC    string           `json:"macaddress" yaml:"macaddress"`
-	OldName   string           `json:"interfacename" yaml:"interfacename"`
+	OldMAC    string           `json:"-" yaml:"macaddress"`
+	OldName   string           `json:"-" yaml:"interfacename"`
 }
 
 type networkAddress struct {
 	Hostname string `json:"hostname" yaml:"hostname"`
-	Address  string `json:"address" yaml:"address"`
 	Value    string `json:"value" yaml:"value"`
 	CIDR     string `json:"cidr" yaml:"cidr"`
+	Address  string `json:"-" yaml:"address"`
 }
 
 // noRelation is the id of no relation.
@@ -87,9 +87,6 @@ func (t *networkGet) init(hook Context, args []string) error {
 	if t.binding = args[0]; t.binding == "" {
 		return fmt.Errorf("no binding name specified")
 	}
-	if t.primary && (t.bind || t.ingress || t.egress) {
-		return fmt.Errorf("--primary-address must be the only flag specified")
-	}
 	return checkEmpty(args[1:])
 }
 
@@ -122,6 +119,9 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 	}
 	if egress := run.hook.EgressSubnets(relation); len(egress) > 0 {
 		info.EgressSubnets = egress
+	}
+	if t.primary && (t.bind || t.ingress || t.egress) {
+		return fmt.Errorf("--primary-address must be the only flag specified")
 	}
 	values := map[string]any{}
 	if t.bind || t.primary {

@@ -91,7 +91,7 @@ func Names() []string { return slices.Sorted(maps.Keys(table)) }
 func Run(ctx context.Context, hook Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
 	info, ok := table[req.Tool]
 	if !ok {
-		return tool.Failure(fmt.Errorf("unknown hook tool %q", req.Tool), "")
+		return tool.Failure(fmt.Errorf("unknown command: %s", req.Tool), "")
 	}
 	if err := checkText(req); err != nil && !info.shown {
 		return tool.Failure(err, "")

@@ -6,18 +6,18 @@ import "regexp"
 type CloudSpec struct {
 	Type           string           `json:"type" yaml:"type"`
 	Name           string           `json:"name" yaml:"name"`
-	Region         string           `json:"region,omitempty" yaml:"region,omitempty"`
-	Endpoint       string           `json:"endpoint,omitempty" yaml:"endpoint,omitempty"`
-	Credential     *CloudCredential `json:"credential,omitempty" yaml:"credential,omitempty"`
-	CACertificates []string         `json:"cacertificates,omitempty" yaml:"cacertificates,omitempty"`
+	Region         string           `json:"region,omitempty" yaml:"region"`
+	Endpoint       string           `json:"endpoint,omitempty" yaml:"endpoint"`
+	Credential     *CloudCredential `json:"credential,omitempty" yaml:"credential"`
+	CACertificates []string         `json:"cacertificates,omitempty" yaml:"cacertificates"`
 	// IsControllerCloud reports whether the controller is on this cloud.
-	IsControllerCloud bool `json:"is-controller-cloud" yaml:"is-controller-cloud"`
+	IsControllerCloud bool `json:"is-controller-cloud,omitempty" yaml:"iscontrollercloud"`
 }
 
 // A CloudCredential is what a cloud is shown to let a program use it.
 type CloudCredential struct {
-	AuthType   string            `json:"auth-type" yaml:"auth-type"`
-	Attributes map[string]string `json:"attrs,omitempty" yaml:"attrs,omitempty" limit:"file"`
+	AuthType   string            `json:"auth-type" yaml:"authtype"`
+	Attributes map[string]string `json:"attrs,omitempty" yaml:"attributes" limit:"file"`
 }
 
 // A Cloud is what users see of a cloud.

@@ -87,6 +87,8 @@ type RelationInfo struct {
 	Strength  Strength `json:"strength,omitempty"` // of its destruction
 	// Via are the subnets that the service's connections come from in this relation, if a user has said so.
 	Via []string `json:"via,omitempty"`
+	// Model is the UUID of the model that the other service is in; "" if it is the unit's own.
+	Model string `json:"model,omitempty"`
 }
 
 // RelationData is what is set in a relation, as seen from one unit of it.

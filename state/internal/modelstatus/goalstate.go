@@ -12,7 +12,8 @@ import (
 )
 
 // GoalState returns the units of a unit's service, and the related services with their units. For a container
-// relation it returns only the units in the same container. Peer relations have no entry, as in Juju.
+// relation it returns only the units in the same container. As in Juju, peer relations have no entry, nor have consumers of
+// an offer, and a remote service has the URL of its offer for a name.
 func GoalState(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (entity.GoalState, error) {
 	goal, err := goalState(ctx, db, u)
 	if err != nil {
@@ -42,25 +43,36 @@ func goalState(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (goal entit
 	goal.Units, goal.Relations = map[string]entity.GoalStatus{}, map[string]map[string]entity.GoalStatus{}
 	for _, of := range units {
 		if of.Service == service {
-			goal.Units[of.Name] = goalStatus(of.Life, workloads[of.Name])
+			goal.Units[of.Name] = unitGoal(of, workloads[of.Name])
 		}
 	}
 	for _, r := range relations {
 		for i, own := range r.Endpoints {
-			if own.Service != service || len(r.Endpoints) == 1 { // peers are in goal.Units
+			if own.Service != service || len(r.Endpoints) == 1 || r.Consumer != nil { // peers are in goal.Units
 				continue
 			}
 			other := r.Endpoints[1-i].Service
+			name := other
+			if r.Consumes() {
+				remote, err := db.Remote(ctx, other)
+				if entity.IsNotFound(err) { // it has just been removed with its relations
+					continue
+				} else if err != nil {
+					return goal, err
+				}
+				name = remote.URL
+			}
 			there := goal.Relations[own.Name]
 			if there == nil {
 				there = map[string]entity.GoalStatus{}
 				goal.Relations[own.Name] = there
 			}
-			there[other] = goalStatus(r.Life, entity.Status{Status: "joined", Since: r.Since})
+			status := relationStatus(r)
+			there[name] = entity.GoalStatus{Status: string(status.Status), Since: status.Since}
 			for _, of := range units {
 				together := of.Principal == u.Name || u.Principal == of.Name
 				if of.Service == other && of.Name != u.Name && (!r.IsContainer() || together) {
-					there[of.Name] = goalStatus(of.Life, workloads[of.Name])
+					there[of.Name] = unitGoal(of, workloads[of.Name])
 				}
 			}
 		}
@@ -68,9 +80,9 @@ func goalState(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) (goal entit
 	return goal, nil
 }
 
-func goalStatus(life entity.Life, s entity.Status) entity.GoalStatus {
-	if life != entity.Alive {
-		s.Status = "dying"
+func unitGoal(u modeldb.Unit, workload entity.Status) entity.GoalStatus {
+	if u.Life != entity.Alive {
+		workload.Status = "dying"
 	}
-	return entity.GoalStatus{Status: string(s.Status), Since: s.Since}
+	return entity.GoalStatus{Status: string(workload.Status), Since: workload.Since}
 }

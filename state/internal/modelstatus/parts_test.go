@@ -44,8 +44,8 @@ func TestGoalState(t *testing.T) {
 	}
 	mysql := "mysql/0 active, mysql/1 waiting, mysql/3 dying"
 	for name, want := range map[string]string{
-		"mysql/0": mysql + "; juju-info: log joined, log/0 waiting; server: web dying, web/0 waiting",
-		"web/0":   "web/0 waiting; db: mysql dying, " + mysql,
+		"mysql/0": mysql + "; juju-info: log joined, log/0 waiting; server: web broken, web/0 waiting",
+		"web/0":   "web/0 waiting; db: mysql broken, " + mysql,
 		"log/3":   "log/0 waiting, log/3 waiting; info: mysql joined, mysql/3 dying",
 		"other/0": "other/0 waiting",
 	} {

@@ -297,17 +297,23 @@ func (a *everything) openPorts(machine, unit string) (open, damaged []entity.Por
 func (a *everything) relation(doc modeldb.Relation) entity.RelationStatus {
 	r := entity.RelationStatus{ID: doc.ID, Key: doc.Key, Life: doc.Life,
 		Interface: doc.Endpoints[0].Interface, Scope: doc.Endpoints[0].Scope,
-		Status: entity.Status{Status: "joined", Since: doc.StatusSince()}}
-	if doc.Life != entity.Alive {
-		r.Status.Status = "broken"
-	} else if doc.Suspended {
-		r.Status.Status, r.Status.Message = "suspended", doc.Message
-	}
+		Status: relationStatus(doc)}
 	for _, e := range doc.Endpoints {
 		r.Endpoints = append(r.Endpoints, entity.EndpointStatus{Service: e.Service, Name: e.Name, Role: e.Role,
 			Subordinate: a.services[e.Service].Subordinate})
 	}
 	return r
+}
+
+// relationStatus returns the status of a relation in Juju's words.
+func relationStatus(doc modeldb.Relation) entity.Status {
+	s := entity.Status{Status: "joined", Since: doc.StatusSince()}
+	if doc.Life != entity.Alive {
+		s.Status = "broken"
+	} else if doc.Suspended {
+		s.Status, s.Message = "suspended", doc.Message
+	}
+	return s
 }
 
 // modelStatus returns the status of the model itself.

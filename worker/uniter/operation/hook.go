@@ -171,7 +171,7 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 		seen, known := s.Relations[rel.ID]
 		if rel.InScope || known && !seen.CreatedPending {
 			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote,
-				Members: members(hook, rel.ID, seen), Via: rel.Via}
+				Members: members(hook, rel.ID, seen), Via: rel.Via, Model: rel.Model}
 		}
 	}
 	return params
