@@ -8,7 +8,7 @@
 //	agents/machine-N/         the machine's agent
 //	agents/unit-NAME-N/       the agents of the units
 //	tools/machine-N/jujud     prints the Juju version with which charms are compatible
-//	tools/machine-N/juju-run  runs a command in a unit's hook context
+//	tools/machine-N/juju-exec runs a command in a unit's hook context
 //	hooks.lock                locked while a hook runs
 //
 // Each agent's directory has:

@@ -19,6 +19,7 @@ import (
 
 	"juju/agent/binaries"
 	"juju/agent/host/process"
+	"juju/agent/install"
 	"juju/apiserver/client"
 	"juju/charm"
 	"juju/hooks"
@@ -152,8 +153,11 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string, format ent
 		if err := a.installJujud(); err != nil {
 			return err
 		}
-		if err := hooktools.InstallJujuRun(a.toolsDir(), a.options.HookTool); err != nil {
+		if err := hooktools.InstallJujuExec(a.toolsDir(), a.options.HookTool); err != nil {
 			return err
+		}
+		if err := install.LinkJujuExec("/usr/bin", a.toolsDir()); err != nil {
+			logger.Warningf("%v", err)
 		}
 	}
 	for {

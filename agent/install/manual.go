@@ -2,7 +2,12 @@ package install
 
 import (
 	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"juju/agent/host/atomicfile"
@@ -43,8 +48,24 @@ const (
 	crond   = "/etc/cron.d"
 )
 
-// jujuRun is the link that the script creates, unless the file exists.
-const jujuRun = "/usr/bin/juju-run"
+// jujuExec and jujuRun are the links that the script creates, unless the files exist.
+const (
+	jujuExec = "/usr/bin/juju-exec"
+	jujuRun  = "/usr/bin/juju-run"
+)
+
+// LinkJujuExec creates the link juju-exec in bin, to that in tools, on a machine that an earlier release has installed: it
+// has the link juju-run.
+func LinkJujuExec(bin, tools string) error {
+	if to, err := os.Readlink(filepath.Join(bin, "juju-run")); err != nil || to != filepath.Join(tools, "juju-run") {
+		return nil
+	}
+	err := os.Symlink(filepath.Join(tools, "juju-exec"), filepath.Join(bin, "juju-exec"))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("charms do not find juju-exec: %w", err)
+	}
+	return nil
+}
 
 // ServiceFile returns the path of a machine agent's service file.
 func ServiceFile(machine string) string { return path.Join(systemd, ServiceName(machine)+".service") }
@@ -82,6 +103,7 @@ func Removal(machine string) string {
 		"{ [ ! -d " + LogDir + " ] || find " + LogDir + " -ignore_readdir_race -xtype l -exec rm -f {} +; }",
 		"{ [ ! -d " + LogDir + " ] || rmdir --ignore-fail-on-non-empty " + LogDir + " || [ ! -d " + LogDir + " ]; }",
 		"{ [ -e " + jujuRun + " ] || rm -f " + jujuRun + "; }",
+		"{ [ -e " + jujuExec + " ] || rm -f " + jujuExec + "; }",
 		"sync",
 		"{ [ ! -e " + path.Join(initd, name) + " ] || update-rc.d -f " + name + " remove; }",
 		"rm -f " + path.Join(initd, name) + " " + path.Join(crond, name) + " " + atomicfile.Drafts(file) + " " +

@@ -59,7 +59,7 @@ func (h fakeHost) run(script string) (string, error) {
 	h.t.Helper()
 	var pairs []string
 	for _, path := range []string{"/var/l", "/etc/systemd", "/run/systemd", "/etc/init.d", "/etc/cron.d", "/proc/",
-		"/usr/bin/juju-run"} {
+		"/usr/bin/juju-run", "/usr/bin/juju-exec"} {
 		pairs = append(pairs, path, h.dir+path)
 	}
 	return h.runOn(strings.NewReplacer(pairs...).Replace(script))
@@ -149,8 +149,10 @@ func TestAManualHostIsLeftAsItWas(t *testing.T) {
 		!strings.Contains(string(text), "/machine-agent "+h.path("var/lib/juju/agents/machine-3")+"\n") {
 		t.Errorf("the service is %s (%v)", text, err)
 	}
-	if to, err := os.Readlink(h.path("usr/bin/juju-run")); to != h.path("var/lib/juju/tools/machine-3/juju-run") {
-		t.Errorf("juju-run is a link to %q (%v)", to, err)
+	for _, name := range []string{"juju-exec", "juju-run"} {
+		if to, err := os.Readlink(h.path("usr/bin/" + name)); to != h.path("var/lib/juju/tools/machine-3/"+name) {
+			t.Errorf("%s is a link to %q (%v)", name, to, err)
+		}
 	}
 	// What a crash leaves of the write that replaces the service is removed too.
 	draft := h.path(strings.Replace(atomicfile.Drafts(ServiceFile("3")), "*", "123", 1))
@@ -348,4 +350,28 @@ func TestTheRemovalServiceSaysWhatItDoes(t *testing.T) {
 	if strings.ContainsAny(Removal("3"), "$%'\"\\\n") {
 		t.Errorf("the command is %s", Removal("3"))
 	}
+}
+
+// A machine of an earlier release gets the link that charms look for now; a file of the user's stays, and other hosts get none.
+func TestLinkOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
+	bin, tools := t.TempDir(), "/var/lib/juju/tools/machine-3"
+	links := func(want string) {
+		t.Helper()
+		if err := LinkJujuExec(bin, tools); err != nil {
+			t.Error(err)
+		}
+		if to, _ := os.Readlink(filepath.Join(bin, "juju-exec")); to != want {
+			t.Errorf("juju-exec is a link to %q, want %q", to, want)
+		}
+	}
+	links("")
+	if err := os.Symlink(tools+"/juju-run", filepath.Join(bin, "juju-run")); err != nil {
+		t.Fatal(err)
+	}
+	links(tools + "/juju-exec")
+	if err := errors.Join(os.Remove(filepath.Join(bin, "juju-exec")), os.Symlink("/opt/mine", filepath.Join(bin, "juju-exec"))); err != nil {
+		t.Fatal(err)
+	}
+	links("/opt/mine")
 }

@@ -8,6 +8,8 @@ fi
 mkdir -p "$logs"
 ln -sfn "$agent/log" "$logs/${agent##*/}.log"
 # For users and cron jobs. The agent creates the link's target. An existing file is kept.
+[ -e /usr/bin/juju-exec ] || ln -sfn "${tools%/*}/${agent##*/}/juju-exec" /usr/bin/juju-exec ||
+	say "users do not find juju-exec in their PATH"
 [ -e /usr/bin/juju-run ] || ln -sfn "${tools%/*}/${agent##*/}/juju-run" /usr/bin/juju-run ||
 	say "users do not find juju-run in their PATH"
 

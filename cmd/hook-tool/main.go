@@ -17,8 +17,8 @@ inside a unit's hooks, where they are in PATH under their own names:
 `
 
 func main() {
-	if filepath.Base(os.Args[0]) == tool.JujuRunName {
-		os.Exit(tool.JujuRun(os.Args[0], os.Args[1:], os.Getenv, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}))
+	if tool.IsJujuExec(os.Args[0]) {
+		os.Exit(tool.JujuExec(os.Args[0], os.Args[1:], os.Getenv, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}))
 	}
 	os.Exit(run(os.Args, tool.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }

@@ -51,7 +51,7 @@ var flagsOfJuju = map[string]string{
 
 // flagsOfOurs are the tools that Juju 3.6 has not, and the flags that it has not.
 var flagsOfOurs = map[string]string{
-	"add-metric":   "l labels", // until 3.6.10
+	"add-metric":   "l labels",                                                                     // until 3.6.10
 	"function-get": "format o output", "function-fail": "", "function-log": "", "function-set": "", // until 2.9
 	"juju-fail":    "",
 	"resource-get": "format", "storage-add": "format", // ignored, as other tools ignore it

@@ -10,25 +10,25 @@ import (
 )
 
 // Install creates symlinks in dir to binary, the hook-tool binary, with the names of all hook tools and
-// juju-run. It can be repeated safely while hooks run: existing links are replaced atomically.
+// of juju-exec. It can be repeated safely while hooks run: existing links are replaced atomically.
 func Install(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot install hook tools: %w", err)
 	}
-	for _, name := range append(Names(), tool.JujuRunName) {
+	for _, name := range Names() {
 		if err := installLink(filepath.Join(dir, name), binary); err != nil {
 			return err
 		}
 	}
-	return nil
+	return InstallJujuExec(dir, binary)
 }
 
-// InstallJujuRun creates the symlink juju-run in dir to binary, the hook-tool binary.
-func InstallJujuRun(dir, binary string) error {
+// InstallJujuExec creates the symlinks juju-exec and juju-run in dir to binary, the hook-tool binary.
+func InstallJujuExec(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot install juju-run: %w", err)
+		return fmt.Errorf("cannot install juju-exec: %w", err)
 	}
-	return installLink(filepath.Join(dir, tool.JujuRunName), binary)
+	return errors.Join(installLink(filepath.Join(dir, tool.JujuExecName), binary), installLink(filepath.Join(dir, tool.JujuRunName), binary))
 }
 
 // installLink makes link lead to a program.

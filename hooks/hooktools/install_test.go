@@ -15,7 +15,7 @@ func TestInstall(t *testing.T) {
 		if err := Install(dir, binary); err != nil {
 			t.Fatal(err)
 		}
-		names := append(Names(), "juju-run")
+		names := append(Names(), "juju-exec", "juju-run")
 		for _, name := range names {
 			if target, err := os.Readlink(filepath.Join(dir, name)); err != nil || target != binary {
 				t.Errorf("%s leads to %q, %v", name, target, err)

@@ -29,9 +29,9 @@ const (
 	JujuRunName  = "juju-run"
 )
 
-const jujuRunUsage = `Usage: juju-run [options] [UNIT] COMMAND
-       juju-run [options] --interactive [UNIT]
-       juju-run --no-context COMMAND
+const jujuExecUsage = `Usage: juju-exec [options] [UNIT] COMMAND
+       juju-exec [options] --interactive [UNIT]
+       juju-exec --no-context COMMAND
 
 Summary:
 Run a command of a shell as a hook of a unit is run.
@@ -43,38 +43,44 @@ Options:
   -r, --relation id         the relation that the command is about, like db:3 or 3
       --remote-app name     the service at the other end of it
       --remote-unit name    the unit there; needed if there are several
-  -u, --unit name           the unit; all arguments are then the command's
+  -u, --unit name           the unit, or "" for the only one; all arguments are the command's
 
 Details:
-UNIT can be left out in a session of juju ssh UNIT, which has set JUJU_UNIT_NAME.
+UNIT can be left out in a session of juju ssh UNIT, which has set JUJU_UNIT_NAME, and if
+the machine has only one. juju-run is the older name of this program.
 
 If COMMAND is one argument, it is a script for a shell. Several arguments are the words of
 a command: no shell changes them, and NAME=VALUE before its name sets a variable for it.
 
 The command runs in the charm's directory, with the hook tools, while no hook runs on
 the machine: it waits for that. What it has changed is written if it exits with 0. Its
-exit code is that of juju-run. It reads and writes what juju-run does. If juju-run ends
+exit code is that of juju-exec. It reads and writes what juju-exec does. If juju-exec ends
 first, so does the command.
 
 Only root and the user of the unit's agent can use it, and no hook can.
 
 Examples:
-  juju-run web/0 'config-get title'
-  juju-run -r db:3 web/0 'relation-get password'
-  juju-run --interactive web/0
-  juju-run -u web/0 JUJU_DISPATCH_PATH=hooks/tick ./dispatch
-  juju ssh web/0 juju-run config-get title
+  juju-exec web/0 'config-get title'
+  juju-exec -r db:3 web/0 'relation-get password'
+  juju-exec --interactive web/0
+  juju-exec -u web/0 JUJU_DISPATCH_PATH=hooks/tick ./dispatch
+  juju ssh web/0 juju-exec config-get title
 `
 
 // unitVar is the variable in which a session of juju ssh has its unit.
 const unitVar = "JUJU_UNIT_NAME"
 
-// JujuRun is what the program of that name runs. self is how it was called, and getenv reads the
-// environment. It returns the exit code.
-func JujuRun(self string, args []string, getenv func(string) string, streams [3]*os.File) int {
-	code, err := jujuRun(self, args, getenv, streams)
+// IsJujuExec reports whether a program that is called by this path is juju-exec.
+func IsJujuExec(self string) bool {
+	name := filepath.Base(self)
+	return name == JujuExecName || name == JujuRunName
+}
+
+// JujuExec is what juju-exec runs. self is how it was called, and getenv reads the environment. It returns the exit code.
+func JujuExec(self string, args []string, getenv func(string) string, streams [3]*os.File) int {
+	code, err := jujuExec(self, args, getenv, streams)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(streams[1], jujuRunUsage)
+		fmt.Fprint(streams[1], jujuExecUsage)
 		return 0
 	}
 	if err != nil {
@@ -83,11 +89,12 @@ func JujuRun(self string, args []string, getenv func(string) string, streams [3]
 	return code
 }
 
-func jujuRun(self string, args []string, getenv func(string) string, streams [3]*os.File) (code int, err error) {
+func jujuExec(self string, args []string, getenv func(string) string, streams [3]*os.File) (code int, err error) {
 	var req CommandRequest
 	var unit string
 	var noContext, operator bool
-	flags := flag.NewFlagSet(JujuRunName, flag.ContinueOnError)
+	name := filepath.Base(self)
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(&bytes.Buffer{})
 	for _, name := range []string{"i", "interactive"} {
 		flags.BoolVar(&req.Shell, name, false, "")
@@ -96,7 +103,7 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 		flags.StringVar(&req.Relation, name, "", "")
 	}
 	for _, name := range []string{"u", "unit"} {
-		flags.StringVar(&unit, name, "", "")
+		flags.StringVar(&unit, name, noUnit, "")
 	}
 	flags.StringVar(&req.RemoteUnit, "remote-unit", "", "")
 	flags.StringVar(&req.RemoteApplication, "remote-app", "", "")
@@ -107,17 +114,27 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 		return 2, err
 	}
 	args = flags.Args()
-	if getenv(ContextVar) != "" {
-		return 2, hinted{errors.New("juju-run cannot be called from within a hook"),
+	if id := getenv(ContextVar); id != "" {
+		return 2, hinted{fmt.Errorf("%s cannot be called from within a hook, have context %q", name, id),
 			"it would wait for the end of the hook; what a hook has left running must unset " + ContextVar}
+	}
+	root, err := rootOf(self)
+	if err != nil {
+		return 1, err
 	}
 	switch {
 	case operator:
 		return 2, errors.New("--operator is for Kubernetes only")
-	case noContext && (unit != "" || req != CommandRequest{Shell: req.Shell}):
+	case noContext && (unit != noUnit || req != CommandRequest{Shell: req.Shell}):
 		return 2, errors.New("--no-context goes with neither a unit nor a relation")
-	case unit == "" && !noContext:
-		if unit, args, err = unitOf(args, req.Shell, getenv(unitVar)); err != nil {
+	case noContext:
+		unit = ""
+	case unit == "":
+		if unit = cmp.Or(getenv(unitVar), onlyUnit(root)); unit == "" {
+			return 2, errors.New("no unit: this machine has none, or several")
+		}
+	case unit == noUnit:
+		if unit, args, err = unitOf(args, req.Shell, getenv(unitVar), root); err != nil {
 			return 2, err
 		}
 	}
@@ -132,7 +149,7 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 	if req.Relation == "" && (req.RemoteUnit != "" || req.RemoteApplication != "") {
 		return 2, errors.New("a remote unit or service needs a relation: --relation")
 	}
-	dir, err := agentDir(self, unit)
+	dir, err := agentDir(root, unit)
 	if err != nil {
 		return 1, err
 	}
@@ -143,21 +160,25 @@ func jujuRun(self string, args []string, getenv func(string) string, streams [3]
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		with := cmp.Or(unit, "--no-context")
-		err = hinted{err, "only root and the user of the agent can; as root: sudo " + JujuRunName + " " + with + " …"}
+		err = hinted{err, "only root and the user of the agent can; as root: sudo " + name + " " + with + " …"}
 	}
 	return code, err
 }
 
-// unitOf returns the unit that juju-run is about, and the arguments after it. session is the unit of a session of
+// noUnit is the unit of a command line without the option --unit.
+const noUnit = "-"
+
+// unitOf returns the unit that juju-exec is about, and the arguments after it. session is the unit of a session of
 // juju ssh, or "".
-func unitOf(args []string, interactive bool, session string) (unit string, rest []string, err error) {
+func unitOf(args []string, interactive bool, session, root string) (unit string, rest []string, err error) {
+	other := cmp.Or(session, onlyUnit(root)) // unless the first argument is a unit
 	switch {
-	case len(args) == 0 && (session == "" || !interactive):
+	case len(args) == 0 && (other == "" || !interactive):
 		return "", nil, errors.New("missing unit-name")
 	case len(args) == 0:
-		return session, nil, nil
-	case !interactive && session != "" && !aUnit.MatchString(args[0]):
-		return session, args, nil
+		return other, nil, nil
+	case !interactive && other != "" && !aUnit.MatchString(args[0]):
+		return other, args, nil
 	}
 	unit, rest = args[0], args[1:]
 	if len(rest) > 0 && rest[0] == "--" {
@@ -169,13 +190,21 @@ func unitOf(args []string, interactive bool, session string) (unit string, rest 
 // aUnit is the name or the tag of a unit, which no one means as a command.
 var aUnit = regexp.MustCompile(`^([a-z][a-z0-9-]*/|unit-[a-z][a-z0-9-]*-)[0-9]+$`)
 
-// defaultRoot holds all of a machine's files, unless juju-run is called by a link elsewhere.
+// defaultRoot holds all of a machine's files, unless juju-exec is called by a link elsewhere.
 const defaultRoot = "/var/lib/juju"
 
-// agentDir returns the directory in which the agent of a unit listens; for "" that of the machine's.
-// All agents of a machine are in the directory agents. Beside or below its parent is the link by
-// which juju-run was called.
-func agentDir(self, unit string) (string, error) {
+// onlyUnit returns the tag of the unit of a machine that has one, otherwise "".
+func onlyUnit(root string) string {
+	found, _ := filepath.Glob(filepath.Join(root, "agents", "unit-*"))
+	if len(found) != 1 {
+		return ""
+	}
+	return filepath.Base(found[0])
+}
+
+// rootOf returns the directory of the machine's files. All its agents are in the directory agents there. Beside or below it
+// is the link by which juju-exec was called.
+func rootOf(self string) (string, error) {
 	if path, err := exec.LookPath(self); err == nil {
 		self = path
 	}
@@ -183,13 +212,16 @@ func agentDir(self, unit string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root := defaultRoot
 	for dir := filepath.Dir(self); dir != "/"; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, "agents")); err == nil && info.IsDir() {
-			root = dir
-			break
+			return dir, nil
 		}
 	}
+	return defaultRoot, nil
+}
+
+// agentDir returns the directory in which the agent of a unit listens; for "" that of the machine's.
+func agentDir(root, unit string) (string, error) {
 	if unit == "" {
 		found, _ := filepath.Glob(filepath.Join(root, "agents", "machine-*"))
 		if len(found) != 1 {

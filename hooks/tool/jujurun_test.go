@@ -52,6 +52,29 @@ func TestTheUnitOfJujuRun(t *testing.T) {
 	}
 }
 
+// On a machine with one unit nobody must name it, as the daemons of charms don't. A hook can't wait for itself.
+func TestTheOnlyUnit(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "agents", "unit-web-0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(root, "tools", "machine-3", JujuExecName)
+	for _, args := range [][]string{{"ls"}, {"ls", "-l"}, {"-u", "", "ls"}, {"-u", "web/0", "JUJU_DISPATCH_PATH=hooks/tick", "./dispatch"}, {"-i"}} {
+		if code, said := ask(t, self, "", args...); code != 1 || !strings.Contains(said, filepath.Join(root, "agents", "unit-web-0", "run")) {
+			t.Errorf("juju-exec %q ends with %d and says %q", args, code, said)
+		}
+	}
+	if code, said := ask(t, self, "", "-u", "", "--no-context", "ls"); code != 2 {
+		t.Errorf("a unit without its context: %d, %q", code, said)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "agents", "unit-web-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := ask(t, self, "", "-u", "", "ls"); code != 2 || !strings.Contains(said, "no unit") {
+		t.Errorf("one of two units: %d, %q", code, said)
+	}
+}
+
 // Users who can't reach an agent are told who can.
 func TestJujuRunNeedsRoot(t *testing.T) {
 	if os.Getuid() == 0 {
@@ -85,7 +108,7 @@ func ask(t *testing.T, self, unit string, args ...string) (code int, said string
 	}
 	defer r.Close()
 	getenv := func(name string) string { return map[string]string{unitVar: unit}[name] }
-	code = JujuRun(self, args, getenv, [3]*os.File{os.Stdin, w, w})
+	code = JujuExec(self, args, getenv, [3]*os.File{os.Stdin, w, w})
 	w.Close()
 	text, err := io.ReadAll(r)
 	if err != nil {

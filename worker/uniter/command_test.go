@@ -17,7 +17,7 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// jujuRun returns the command that calls juju-run on the rig's machine.
+// jujuRun returns the command that calls juju-exec on the rig's machine.
 func (r *rig) jujuRun(args ...string) *exec.Cmd {
 	r.t.Helper()
 	agents := filepath.Join(r.dir, "agents")
@@ -29,10 +29,10 @@ func (r *rig) jujuRun(args ...string) *exec.Cmd {
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), verify.Patience)
 	r.t.Cleanup(cancel)
-	return exec.CommandContext(ctx, filepath.Join(r.dir, "tools", "juju-run"), args...)
+	return exec.CommandContext(ctx, filepath.Join(r.dir, "tools", "juju-exec"), args...)
 }
 
-// expectRun calls juju-run and compares its exit code and what it prints.
+// expectRun calls juju-exec and compares its exit code and what it prints.
 func (r *rig) expectRun(code int, stdout, stderr string, args ...string) {
 	r.t.Helper()
 	cmd := r.jujuRun(args...)
@@ -43,7 +43,7 @@ func (r *rig) expectRun(code int, stdout, stderr string, args ...string) {
 		r.t.Fatal(err)
 	}
 	if cmd.ProcessState.ExitCode() != code || out.String() != stdout || errs.String() != stderr {
-		r.t.Errorf("juju-run %q ends with %d, %q and %q;\nwant %d, %q and %q", args,
+		r.t.Errorf("juju-exec %q ends with %d, %q and %q;\nwant %d, %q and %q", args,
 			cmd.ProcessState.ExitCode(), out.String(), errs.String(), code, stdout, stderr)
 	}
 }
@@ -86,9 +86,11 @@ func TestJujuRun(t *testing.T) {
 	r.expectRun(2, "", "ERROR missing unit-name\n")
 	r.expectRun(2, "", "ERROR missing commands\n", "web/0")
 	r.expectRun(0, "two words;true\n", "", "web/0", "echo", "two words;true")
-	r.expectRun(1, "", "ERROR juju-run cannot be called from within a hook\n"+
+	r.expectRun(1, "", "ERROR juju-exec cannot be called from within a hook, have context \"ID\"\n"+
 		"hint: it would wait for the end of the hook; what a hook has left running must unset JUJU_CONTEXT_ID\n",
-		"web/0", "juju-run web/0 true || exit 1; juju-fail it can")
+		"web/0", `said=$(juju-exec web/0 true 2>&1) && exit 9; echo "${said/$JUJU_CONTEXT_ID/ID}" >&2; exit 1`)
+	// The event of a charm's own, which its daemon runs.
+	r.expectRun(0, "hooks/tick []\n", "", "-u", "", "JUJU_DISPATCH_PATH=hooks/tick", "sh", "-c", "echo $JUJU_DISPATCH_PATH [$JUJU_HOOK_NAME]")
 	// The shell is juju-run's child, not the agent's, and has the hook's tools.
 	shell := r.jujuRun("--interactive", "web/0")
 	shell.Stdin = strings.NewReader("echo $PPID in $PWD; relation-set -r 3 a=d\nexit\n")

@@ -67,7 +67,7 @@ var absent = []absence{
 	{names: "sla budget budgets list-budgets create-budget set-budget show-budget allocate wallets list-wallets create-wallet " +
 		"set-wallet show-wallet plans list-plans set-plan agree agreements list-agreements", why: noTerms},
 	{names: "upgrade-gui upgrade-dashboard", why: noDashboard},
-	{names: "juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
+	{names: "juju-exec juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
 	{names: "default-base default-series", use: "juju model-config default-series"},
 	{names: "info find download charm publish", why: noHub},
 	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret " +

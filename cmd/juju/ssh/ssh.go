@@ -27,7 +27,7 @@ spaces: quote them once more to keep them. juju exec keeps words as they are.
 Machines of the local cloud are directories on this host. The shell starts in the
 machine's directory and runs as you, without isolation from the rest of this host.
 
-juju-run is in the session's PATH. If TARGET is a unit, juju-run COMMAND runs in its
+juju-exec is in the session's PATH. If TARGET is a unit, juju-exec COMMAND runs in its
 context; on clouds other than local it requires sudo.
 
 On other clouds, this command runs ssh, by default as the user ubuntu. Options for ssh
@@ -44,7 +44,7 @@ with your own keys; juju adds no keys there. Its host key can also be in your
 ~/.ssh/known_hosts.`,
 		Example: `  juju ssh 0
   juju ssh web/0 sudo tail -n 20 /var/log/juju/unit-web-0.log
-  juju ssh web/0 sudo juju-run config-get title
+  juju ssh web/0 sudo juju-exec config-get title
   juju ssh web/leader -- ls -l
   juju ssh --proxy 0
   juju ssh root@web/0 -L 8080:localhost:80`,
