@@ -14,6 +14,7 @@ const (
 	metaFile     = "metadata.yaml"
 	configFile   = "config.yaml"
 	actionsFile  = "actions.yaml"
+	manifestFile = "manifest.yaml"
 	revisionFile = "revision"
 	versionFile  = "version"
 	ignoreFile   = ".jujuignore"
@@ -57,13 +58,26 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && has(sourceFile):
 		return &FileError{File: metaFile, Err: errors.New("missing; this is the source of a charm (" + sourceFile + ")" +
-			": pack it with charmcraft and deploy the resulting archive")}
+			": run charmcraft pack in it, and deploy the .charm file that it makes")}
 	case errors.Is(err, fs.ErrNotExist):
 		return &FileError{File: metaFile, Err: errors.New("missing")}
 	case err != nil:
 		return err
 	}
 	if c.Meta, err = ParseMeta(data); err != nil {
+		return err
+	}
+	listsSeries := len(c.Meta.Series) > 0
+	if data, err = readSmall(open, manifestFile); err == nil {
+		err = c.Meta.ReadManifest(data)
+		if err == nil && len(c.Meta.Series)+len(c.Meta.Bases) == 0 {
+			err = &FileError{File: manifestFile, Err: errors.New("charm does not define any bases, not valid")}
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := c.Meta.checkFormat(listsSeries); err != nil {
 		return err
 	}
 	c.Config = &Config{Options: map[string]Option{}}

@@ -24,32 +24,7 @@ func TestUnsupportedRequirementsAreRejected(t *testing.T) {
 		"a later patch":   {"min-juju-version: 3.6.999", "min-juju-version: Charm's min version (3.6.999) is higher than"},
 		"a later Juju": {"min-juju-version: 4.0.3", "Charm's min version (4.0.3) is higher than this juju " +
 			"environment's version (" + contract + ")"},
-		"assumes met":     {"assumes: [juju >= 2.8, juju < 4.0, juju]", ""},
-		"assumes any":     {"assumes: [any-of: [juju >= 4.1, all-of: [juju >=3.1.1, juju <4.0]]]", ""},
-		"assumes a major": {"assumes: [juju < 4, juju >= 3]", ""},
-		"assumes as the operator of mysql does": {"assumes:\n- any-of:\n  - all-of: [juju >= 2.9.44, juju < 3]\n" +
-			"  - all-of: [juju >= 3.1.6, juju < 4]", ""},
-		"assumes as the operator of postgresql does": {"assumes:\n- juju\n- any-of:\n  - all-of: [juju >= 2.9.49, juju < 3]\n" +
-			"  - all-of: [juju >= 3.4.3, juju < 3.5]\n  - all-of: [juju >= 3.5.1, juju < 4]", ""},
-		"assumes a later major": {"assumes: [juju >= 4]", `charm requires feature "juju" (version >= 4.0.0) but model ` +
-			`currently supports version ` + contract},
-		"assumes no version": {"assumes: [juju < 3-beta]", `assumes.0: invalid version "3-beta"`},
-		"assumes a later": {"assumes: [juju >= 4.1]", "assumes: Charm feature requirements cannot be met:\n    - charm " +
-			"requires all of the following:\n      - charm requires feature \"juju\" (version >= 4.1.0) but model currently " +
-			"supports version " + contract},
-		"assumes an older": {"assumes: [juju < 3]", `charm requires feature "juju" (version < 3.0.0) but model ` +
-			`currently supports version ` + contract},
-		"assumes a feature": {"assumes: [k8s-api]", "\n      - charm requires feature \"k8s-api\" but model does not " +
-			"support it"},
-		"assumes none of": {"assumes:\n- any-of:\n  - k8s-api\n  - all-of: [juju >= 4.1, juju >= 2.9]",
-			"\n      - charm requires at least one of the following:\n        - charm requires feature \"k8s-api\" but model " +
-				"does not support it\n        - charm requires all of the following:\n          - charm requires feature " +
-				"\"juju\" (version >= 4.1.0)"},
-		"assumes nonsense":  {"assumes: [juju = 2]", `assumes.0: expected a feature such as k8s-api, or a version of one`},
-		"assumes a version": {"assumes: [juju >= x]", `assumes.0: invalid version "x"`},
-		"assumes nothing":   {"assumes: [any-of: []]", `assumes.0.any-of: expected list`},
-		"assumes a map":     {"assumes: [one-of: [juju]]", `assumes.0: expected a feature, any-of or all-of`},
-		"containers":        {"containers: {app: {resource: image}}", `metadata.yaml: container "app": Kubernetes is not supported`},
+		"containers": {"containers: {app: {resource: image}}", `metadata.yaml: container "app": Kubernetes is not supported`},
 		"required storage": {"storage: {data: {type: filesystem, shared: true}, log: {type: block}}",
 			`metadata.yaml: required storage "data", "log": `},
 		"a filesystem":     {"storage: {data: {type: filesystem}}", ""},

@@ -165,7 +165,7 @@ func TestReadDirRejects(t *testing.T) {
 		{"no metadata", with(map[string]string{"metadata.yaml": ""}), "metadata.yaml: missing"},
 		{"source of a charm", with(map[string]string{"metadata.yaml": "", "charmcraft.yaml": "name: x"}),
 			"metadata.yaml: missing; this is the source of a charm (charmcraft.yaml): " +
-				"pack it with charmcraft and deploy the resulting archive"},
+				"run charmcraft pack in it, and deploy the .charm file that it makes"},
 		{"metadata is a directory", with(map[string]string{"metadata.yaml": "", "metadata.yaml/": "x"}),
 			"metadata.yaml: not a regular file"},
 		{"bad metadata", with(map[string]string{"metadata.yaml": "name: x\n"}),

@@ -15,5 +15,5 @@
 // A service's settings are plain values: string, int64, float64, bool, or nil for "not set".
 // Config converts user input to such values, all or nothing.
 //
-// The package is a leaf: it does not log, keeps no state, and does not know machines or units.
+// The package does not log, keeps no state, and does not know machines or units.
 package charm

@@ -1,13 +1,18 @@
 package charm
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"juju/state/entity"
 )
 
 // Meta is the content of metadata.yaml.
 type Meta struct {
+	entity.Platforms // by metadata.yaml only series; ReadManifest adds bases
+
 	Name           string
 	Summary        string
 	Description    string
@@ -18,7 +23,6 @@ type Meta struct {
 	ExtraBindings  []string // sorted
 	Categories     []string
 	Tags           []string
-	Series         []string // in order of preference; none: any
 	Storage        map[string]Storage
 	Resources      map[string]Resource
 	Payloads       map[string]string // type by class
@@ -96,6 +100,13 @@ func ParseMeta(data []byte) (*Meta, error) {
 		if m.MinJujuVersion, err = ParseVersion(f.node.Value); err != nil {
 			return nil, f.errorf("%w", err)
 		}
+	}
+	// It is the user of a Kubernetes charm: on machines, hooks run as root all the same.
+	users := []string{"", "root", "sudoer", "non-root"}
+	if user, err := fs.get("charm-user").optionalText(); err != nil {
+		return nil, err
+	} else if !slices.Contains(users, user) {
+		return nil, fs.get("charm-user").errorf("invalid charm-user %q expected one of root, sudoer or non-root", user)
 	}
 	if m.Assumes, err = parseAssumes(fs.get("assumes")); err != nil {
 		return nil, err
@@ -207,11 +218,6 @@ func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
 	return nil
 }
 
-// Supports reports whether the charm names the series, or none.
-func (m *Meta) Supports(series string) bool {
-	return len(m.Series) == 0 || slices.Contains(m.Series, series)
-}
-
 // Unfit returns why a service can't be upgraded to the charm because of the service's immutable
 // properties, and what the user can do; "" if it can.
 func (m *Meta) Unfit(series string, subordinate, forceSeries bool) (why, hint string) {
@@ -219,8 +225,12 @@ func (m *Meta) Unfit(series string, subordinate, forceSeries bool) (why, hint st
 	case m.Subordinate != subordinate:
 		return "cannot change a service's subordinacy", "Deploy the charm as another service."
 	case !m.Supports(series) && !forceSeries:
-		return "cannot upgrade charm, only these series are supported: " + strings.Join(m.Series, ", "),
-			"To upgrade to it anyway: --force-series"
+		const hint = "To upgrade to it anyway: --force-series"
+		if len(m.Bases) > 0 {
+			return fmt.Sprintf("cannot upgrade from single base %q charm to a charm supporting %q. Use --force-series to override.",
+				entity.BaseOf(series).Short(), m.BaseNames()), hint
+		}
+		return "cannot upgrade charm, only these series are supported: " + strings.Join(m.Series, ", "), hint
 	}
 	return "", ""
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/charm"
+	"juju/state/entity"
 )
 
 const wordpress = `
@@ -62,7 +63,7 @@ func TestParseMeta(t *testing.T) {
 		Name:        "wordpress",
 		Summary:     "A blog",
 		Description: "Words,\npressed.\n",
-		Series:      []string{"trusty", "precise"},
+		Platforms:   entity.Platforms{Series: []string{"trusty", "precise"}},
 		Categories:  []string{"applications"},
 		Tags:        []string{"blog"},
 		Provides: map[string]charm.Relation{

@@ -12,6 +12,7 @@ var (
 	relationPattern = nameForm{regexp.MustCompile(`^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`)}
 	actionPattern   = nameForm{regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)}
 	resourcePattern = nameForm{regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$`)}
+	featurePattern  = nameForm{regexp.MustCompile(`^[a-z][a-z0-9-]*[a-z0-9]$`)}
 	seriesPattern   = nameForm{regexp.MustCompile(`^[a-z][a-z0-9]*$`)}
 	userPattern     = nameForm{regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.+-]*[a-zA-Z0-9])?$`)}
 )

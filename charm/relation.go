@@ -66,7 +66,7 @@ func parseRelations(f field, role Role) (map[string]Relation, []entry, error) {
 	return relations, entries, nil
 }
 
-var relationKeys = []string{"interface", "scope", "optional", "limit"}
+var relationKeys = []string{"interface", "scope", "optional", "limit", "description"}
 
 func parseRelation(e entry, role Role) (Relation, error) {
 	r := Relation{Name: e.key, Role: role, Scope: ScopeGlobal}

@@ -61,9 +61,7 @@ func parseStorage(charmName string, f field) (map[string]Storage, error) {
 var (
 	storageKeys = []string{"type", "description", "shared", "read-only", "location", "minimum-size", "multiple",
 		"properties"}
-	resourceKeys = []string{"type", "description", "filename"}
-	// What tools write into metadata.yaml beside what Juju reads.
-	ignoredResourceKeys = map[string]string{"upstream-source": "there is no charm store"}
+	resourceKeys = []string{"type", "description", "filename", "upstream-source"}
 )
 
 func parseStore(charmName string, e entry) (s Storage, err error) {
@@ -198,7 +196,7 @@ func parseResources(f field) (map[string]Resource, error) {
 		if err != nil {
 			return nil, err
 		}
-		fs.only(resourceKeys, ignoredResourceKeys)
+		fs.only(resourceKeys, nil)
 		if kind := fs.get("type"); !kind.empty() {
 			if r.Type, err = kind.text(); err != nil {
 				return nil, err

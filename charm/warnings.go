@@ -15,7 +15,6 @@ var ignoredFiles = []struct{ name, why string }{
 
 // ignoredKeys are top-level keys of metadata.yaml on which later versions of Juju act.
 var ignoredKeys = map[string]string{
-	"charm-user": "hooks run as the user of their agent",
 	"deployment": "it is for Kubernetes",
 	"devices":    "devices are not supported",
 }
@@ -23,12 +22,12 @@ var ignoredKeys = map[string]string{
 // metaKeys are the keys of metadata.yaml that ParseMeta reads, and those that are obsolete or for
 // people, which need no action.
 var metaKeys = []string{
-	"assumes", "categories", "containers", "description", "extra-bindings", "min-juju-version", "name", "payloads",
+	"assumes", "categories", "charm-user", "containers", "description", "extra-bindings", "min-juju-version", "name", "payloads",
 	"peers", "provides", "requires", "resources", "revision", "series", "storage", "subordinate", "summary", "tags",
 	"terms",
 
 	"bug-tracker", "contact", "display-name", "docs", "format", "icon", "issues", "links", "maintainer", "maintainers",
-	"source", "title", "website",
+	"source", "title", "upstream-source", "upstream-version", "website",
 }
 
 // A gap is a charm feature without effect here, or with a different effect than its author may expect.

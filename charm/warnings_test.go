@@ -54,8 +54,8 @@ payloads:
 extra-bindings:
   admin:
 terms: [lorem/1]
-min-juju-version: 2.9.1
 assumes: [juju >= 2.9]
+charm-user: root
 oddity: 1
 "odd\x1bkey": 2
 `,
@@ -122,8 +122,7 @@ func TestIgnoredKeysCauseWarnings(t *testing.T) {
 				`metadata.yaml:8: field "storage.s.range": it belongs under multiple: multiple: {range: …}` + "\n" +
 				`metadata.yaml:9: field "storage.s.multiple.rang": unknown key; did you mean range?`},
 		{"metadata.yaml", "resources:\n  r: {filename: f, desc: d, upstream-source: u}\n",
-			`metadata.yaml:5: field "resources.r.desc": unknown key; did you mean description?` + "\n" +
-				`metadata.yaml:5: field "resources.r.upstream-source": there is no charm store`},
+			`metadata.yaml:5: field "resources.r.desc": unknown key; did you mean description?`},
 		{"metadata.yaml", "devices: {gpu: {type: nvidia.com/gpu}}\nsubordinat: true\n",
 			`metadata.yaml:4: field "devices": devices are not supported` + "\n" +
 				`metadata.yaml:5: field "subordinat": unknown key; did you mean subordinate?`},
@@ -288,7 +287,8 @@ func TestProgramsBecomeExecutable(t *testing.T) {
 func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 	plain := charmOf(t, map[string]string{
 		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\n" +
-			"provides: {web: http}\n",
+			"provides: {web: {interface: http, description: w}}\nlinks: {issues: [i]}\ntitle: A\ndocs: d\nwebsite: [w]\n" +
+			"source: s\nissues: i\nupstream-source: u\nupstream-version: 1.2\ncharm-user: non-root\n",
 		"config.yaml": "options: {title: {type: string}}\n", "hooks/web-relation-changed": "", "hooks/start": "",
 		"README.md": "",
 	})
@@ -312,7 +312,7 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 // Every field of Meta must be listed here: it works, needs no action, or causes a warning.
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
-		"Tags", "Series", "OldRevision", "MinJujuVersion", "Assumes", "Payloads"}
+		"Tags", "Platforms", "Series", "Bases", "OldRevision", "MinJujuVersion", "Assumes", "Payloads"}
 	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Terms", "Warnings"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {

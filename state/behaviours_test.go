@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"juju/state"
@@ -176,12 +177,22 @@ func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	}
 }
 
-func TestContainerRelationsNeedOneSeries(t *testing.T) {
+// A subordinate runs on its principals' machines, so its charm must support their base, whatever its own is.
+func TestSubordinatesSupportTheirPrincipalsBase(t *testing.T) {
 	w := newWorld(t)
-	w.deploy("mysql", statetest.MySQL, 0)
-	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "logging", Series: "noble", Force: true,
-		CharmURL: statetest.Charm(t, w.st, statetest.Logging)})
-	w.ok(err)
-	_, err = w.st.AddRelation(w.ctx, "mysql", "logging")
-	w.refused(err, entity.Invalid, "principal and subordinate services' series must match")
+	w.deploy("mysql", statetest.MySQL, 0) // on jammy
+	for _, c := range []struct{ name, series, refusal string }{
+		{"both", "series: [noble, jammy]", ""},
+		{"one", "series: [noble]", "subordinate must support principal application's base; subordinate only supports: [ubuntu@24.04]"},
+	} {
+		meta := strings.Replace(statetest.Logging, "subordinate:", c.series+", subordinate:", 1)
+		_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: c.name, Series: "noble", CharmURL: statetest.Charm(t, w.st, meta)})
+		w.ok(err)
+		_, err = w.st.AddRelation(w.ctx, "mysql", c.name)
+		if c.refusal == "" {
+			w.ok(err)
+			continue
+		}
+		w.refused(err, entity.Invalid, c.refusal)
+	}
 }

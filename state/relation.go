@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -199,6 +200,7 @@ func checkVia(doc modeldb.Relation, via []string) error {
 // checked: since the names were resolved, either service may have been replaced.
 func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) error {
 	var services []*Service
+	var charms []*charm.Charm
 	for _, e := range doc.Endpoints {
 		if e.Remote {
 			if err := st.checkRemote(ctx, o, doc, e); err != nil {
@@ -225,7 +227,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 			keeps = append(keeps, bson.DocElem{Name: "series", Value: svc.doc.Series})
 		}
 		o.Assert(modeldb.ServicesC, e.Service, keeps)
-		services = append(services, svc)
+		services, charms = append(services, svc), append(charms, ch)
 	}
 	if !doc.IsContainer() {
 		return nil
@@ -233,14 +235,18 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 	if len(services) < 2 {
 		return entity.Errorf(entity.Invalid, "a container scoped relation must be within one model")
 	}
-	a, b := services[0].doc, services[1].doc
-	switch {
-	case !a.Subordinate && !b.Subordinate:
-		return entity.Errorf(entity.Invalid, "container scoped relation requires at least one subordinate service")
-	case a.Series != b.Series:
-		return entity.Errorf(entity.Invalid, "principal and subordinate services' series must match")
+	a, b, meta := services[0].doc, services[1].doc, charms[1].Meta
+	if !b.Subordinate {
+		a, b, meta = b, a, charms[0].Meta
 	}
-	return nil
+	switch { // b is a subordinate
+	case !b.Subordinate:
+		return entity.Errorf(entity.Invalid, "container scoped relation requires at least one subordinate service")
+	case a.Series == b.Series || meta.Supports(a.Series):
+		return nil
+	}
+	return entity.Errorf(entity.Invalid, "subordinate must support principal application's base; subordinate only supports: %s",
+		meta.BaseNames())
 }
 
 func (st *State) addRelationOps(o *ops, doc modeldb.Relation) {

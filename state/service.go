@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -144,8 +143,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		return 0, err
 	}
 	if p.Series != "" && !ch.Meta.Supports(p.Series) && !p.Force {
-		return 0, entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
-			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it anyway: --series %s --force", p.Series)
+		return 0, entity.WithHint(ch.Meta.Unsupported(p.Series), "To deploy it anyway: --series %s --force", p.Series)
 	}
 	if ch.Meta.Subordinate {
 		if p.Units > 0 || len(p.Placement) > 0 {

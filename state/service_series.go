@@ -93,10 +93,6 @@ func (s *Service) withSubordinates(ctx context.Context, o *ops) ([]*Service, err
 
 // unsupported returns the error for a series that a charm does not name, with the bases of those that it does.
 func unsupported(meta *charm.Meta, series string) error {
-	has := make([]string, len(meta.Series))
-	for i, s := range meta.Series {
-		has[i] = entity.BaseOf(s).Short()
-	}
 	return entity.WithHint(entity.Errorf(entity.Invalid, "base %q not supported by charm %q, supported bases are: %s",
-		entity.BaseOf(series).Short(), meta.Name, strings.Join(has, ", ")), "To set it anyway: --force")
+		entity.BaseOf(series).Short(), meta.Name, strings.Join(meta.BaseNames(), ", ")), "To set it anyway: --force")
 }

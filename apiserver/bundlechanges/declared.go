@@ -252,8 +252,7 @@ func (p *planner) warnOfStorage(name string, warn func(string, ...any)) {
 // series returns the series that a declared bundle says for a service, "" if none. The bundle's own is for those charms
 // that support it.
 func (w *Wanted) series(name string) string {
-	has := w.Charms[name].Meta.Series
-	if s := w.Services[name]; s.Series != "" || len(has) > 0 && !slices.Contains(has, w.Bundle.Series) {
+	if s := w.Services[name]; s.Series != "" || !w.Charms[name].Meta.Supports(w.Bundle.Series) {
 		return s.Series
 	}
 	return w.Bundle.Series

@@ -256,9 +256,8 @@ func (p *planner) canUpgrade(name string, want *bundle.Service, have *Service) b
 	if meta.Subordinate != have.Subordinate {
 		p.reject("cannot upgrade application %q to charm %q: cannot change an application's subordinacy", name, want.Charm)
 	}
-	if len(meta.Series) > 0 && !slices.Contains(meta.Series, have.Series) && !p.Force {
-		p.reject("cannot upgrade application %q to charm %q: only these series are supported: %s", name, want.Charm,
-			strings.Join(meta.Series, ", "))
+	if !meta.Supports(have.Series) && !p.Force {
+		p.reject("cannot upgrade application %q to charm %q: %w", name, want.Charm, meta.Unsupported(have.Series))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.model.Relations)) {
 		for _, end := range p.model.Relations[key].Relation {
@@ -423,8 +422,9 @@ func (p *planner) relations() {
 		switch {
 		case ok && have.Life != entity.Alive:
 			p.reject("relation %q is still being destroyed", strings.Join([]string{r[0].String(), r[1].String()}, " "))
-		case !ok && p.isContainer(r) && !p.sameSeries(r):
-			p.reject("cannot relate %s and %s: principal and subordinate services' series must match", r[0], r[1])
+		case !ok && p.isContainer(r) && p.lacksBase(r) != nil:
+			p.reject("cannot relate %s and %s: subordinate must support principal application's base; subordinate only supports: %s",
+				r[0], r[1], p.lacksBase(r))
 		case !ok:
 			p.add(&AddRelation{r})
 		}
@@ -441,8 +441,16 @@ func (p *planner) isContainer(r bundle.Relation) bool {
 	return false
 }
 
-// sameSeries reports whether the services of a relation have the same series, as far as is known.
-func (p *planner) sameSeries(r bundle.Relation) bool {
-	a, b := p.seriesOf(r[0].Service), p.seriesOf(r[1].Service)
-	return a == "" || b == "" || a == b
+// lacksBase returns the bases that the subordinate of a relation supports, if the principal's is none of them.
+func (p *planner) lacksBase(r bundle.Relation) []string {
+	principal, sub := r[0].Service, r[1].Service
+	isSub := func(name string) bool { return p.Charms[name] != nil && p.Charms[name].Meta.Subordinate }
+	if !isSub(sub) {
+		principal, sub = sub, principal
+	}
+	a, b := p.seriesOf(principal), p.seriesOf(sub)
+	if a == "" || b == "" || a == b || !isSub(sub) || p.Charms[sub].Meta.Supports(a) {
+		return nil
+	}
+	return p.Charms[sub].Meta.BaseNames()
 }

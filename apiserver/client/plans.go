@@ -172,7 +172,7 @@ func described(data []byte) ([]byte, error) {
 	to := zip.NewWriter(&out)
 	for _, f := range from.File {
 		name := path.Clean(f.Name)
-		full := slices.Contains([]string{"metadata.yaml", "config.yaml", "actions.yaml", "revision"}, name)
+		full := slices.Contains([]string{"metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml", "revision"}, name)
 		if !full && name != "dispatch" && path.Dir(name) != "hooks" && path.Dir(name) != "actions" || f.Mode().IsDir() {
 			continue
 		}

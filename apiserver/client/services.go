@@ -86,14 +86,15 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 	return result.Results[0].Warnings, params.FromError(result.Results[0].Error)
 }
 
-// CheckDeploy checks whether the cloud can supply machines for a service, before its charm is uploaded. charm lists the
-// series that the charm supports. It returns the series that the service would have, or "" if that is not decided yet,
+// CheckDeploy checks whether the cloud can supply machines for a service, before its charm is uploaded. charm is what the charm
+// runs on. It returns the series that the service would have, or "" if that is not decided yet,
 // and the cloud's warnings.
 func (c *Conn) CheckDeploy(
-	ctx context.Context, args DeployArgs, charm []string,
+	ctx context.Context, args DeployArgs, charm entity.Platforms,
 ) (series string, warnings []string, err error) {
 	var result params.CheckDeployResult
-	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm},
+	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm.Series,
+		CharmBases: charm.Bases},
 		&result)
 	return result.Series, result.Warnings, err
 }

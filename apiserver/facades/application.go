@@ -79,6 +79,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err != nil {
 		return nil, err
 	}
+	if err := w.assumes(ch.Meta, "deployment", a.ApplicationName, a.Force); err != nil {
+		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	config, err := c.settings(ch, a.ApplicationName, a.Config, a.ConfigYAML)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if args.Attach, err = storageTags(a.AttachStorage); err != nil {
 		return nil, err
 	}
-	if args.Series, args.Force, w, err = checkDeploy(ctx, c, a, at, ch.Meta.Series); err != nil {
+	var others warnings
+	args.Series, args.Force, others, err = checkDeploy(ctx, c, a, at, ch.Meta.Platforms)
+	if w = append(w, others...); err != nil {
 		return w, err
 	}
 	if err := c.checkSizes(ctx, storesOf(ch.Meta, a.Storage)); err != nil {
@@ -112,6 +117,20 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 		err = warnOfResources(ctx, c, &w, a.ApplicationName)
 	}
 	return w, err
+}
+
+// assumes refuses a charm whose requirements are not met, or by force warns of that.
+func (w *warnings) assumes(meta *charm.Meta, what, service string, force bool) error {
+	err := meta.Unmet()
+	if err == nil {
+		return nil
+	}
+	if !force {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "%w", err), "%s", charm.Help(err))
+	}
+	w.add("proceeding with %s of application %q even though the charm feature requirements could not be met as --force was specified",
+		what, service)
+	return nil
 }
 
 // storesOf returns the stores of a charm's units, of the size that the user or the charm demands.

@@ -32,6 +32,13 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err != nil {
 		return result, err
 	}
+	var w warnings
+	if p.CharmURL != svc.CharmURL() {
+		err = w.checkUpgrade(ctx, c, svc, ch.Meta, p.Force || p.ForceSeries)
+		if err != nil {
+			return result, fmt.Errorf("cannot upgrade service %q to charm %q: %w", p.ApplicationName, p.CharmURL, err)
+		}
+	}
 	config, err := c.settings(ch, p.ApplicationName, p.ConfigSettings, p.ConfigSettingsYAML)
 	if err != nil {
 		return result, err
@@ -45,7 +52,6 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err != nil {
 		return result, err
 	}
-	var w warnings
 	w.addLeft(left, ch)
 	if err := warnOfResources(ctx, c, &w, p.ApplicationName); err != nil {
 		return result, err
@@ -56,6 +62,24 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	}
 	result.Warnings = w.log(c)
 	return result, err
+}
+
+// checkUpgrade refuses a charm that assumes another Juju, unless forced, or is for other machines than the service's.
+func (w *warnings) checkUpgrade(ctx context.Context, c *Caller, svc *state.Service, meta *charm.Meta, force bool) error {
+	if err := w.assumes(meta, "upgrade", svc.Name(), force); err != nil {
+		return err
+	}
+	own, err := svc.Constraints(ctx)
+	if err != nil {
+		return err
+	}
+	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		merged, err := overModel(ctx, c, own)
+		if err != nil {
+			return err
+		}
+		return checkArch(ctx, cloud, meta.Platforms, svc.Series(), merged)
+	})
 }
 
 func (w *warnings) addLeft(left state.Upgraded, ch *charm.Charm) {

@@ -51,6 +51,9 @@ func charmsCharmInfo(ctx context.Context, c *Caller, p params.CharmURL) (params.
 			Storage: map[string]params.CharmStorage{}, Resources: map[string]params.CharmResourceMeta{},
 		},
 	}
+	if len(ch.Meta.Bases) > 0 {
+		info.Manifest = &params.CharmManifest{Bases: ch.Meta.Bases}
+	}
 	for name, s := range ch.Meta.Storage {
 		store := params.CharmStorage{Name: s.Name, Description: s.Description, Type: string(s.Type), Shared: s.Shared,
 			ReadOnly: s.ReadOnly, CountMin: s.CountMin, CountMax: s.CountMax, MinimumSize: s.MinimumSize, Location: s.Location}

@@ -123,11 +123,15 @@ func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constrai
 
 // A seriesChoice is the input for choosing the series of new machines.
 type seriesChoice struct {
-	asked string   // by the user; "" for none
-	force bool     // use asked even if the cloud or the charm does not support it
-	charm []string // supported by the charm; none for any
+	asked string // by the user; "" for none
+	force bool   // use asked even if the cloud or the charm does not support it
+	charm entity.Platforms
 	cloud []string // available in the cloud, the preferred one first; none for any
 	model modelconfig.Value
+}
+
+func (s seriesChoice) has(series string) bool {
+	return len(s.cloud) == 0 || slices.Contains(s.cloud, series)
 }
 
 func isUbuntus(series string) bool { return entity.BaseOf(series).Name == "ubuntu" }
@@ -139,43 +143,93 @@ func lacksUbuntu(cloud []string, series ...string) bool {
 	return len(series) > 0 && len(cloud) > 0 && !slices.ContainsFunc(cloud, isUbuntus) && !slices.ContainsFunc(series, others)
 }
 
+// chooseBase is choose for a charm with a manifest, in Juju's order. The base that the user or the model asks for must be the
+// charm's.
+func (s seriesChoice) chooseBase() (series, warning string, err error) {
+	asked := s.asked
+	if asked == "" && s.model.Source == modelconfig.FromModel {
+		asked = s.model.Value
+	}
+	var usable []string
+	for _, series := range s.charm.Series {
+		if s.has(series) {
+			usable = append(usable, series)
+		}
+	}
+	lacks := lacksUbuntu(s.cloud, s.charm.Series...)
+	ask := func(series string) error {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "base: %s", entity.BaseOf(series)),
+			"The cloud has %s.", strings.Join(baseNames(s.cloud), ", "))
+	}
+	switch lts := entity.DefaultBase.Series(); {
+	case len(usable) == 0 && !lacks && !s.force:
+		err := entity.Errorf(entity.NotSupported, "the charm defined bases %q not supported", strings.Join(s.charm.BaseNames(), ", "))
+		if len(s.cloud) > 0 {
+			err = entity.WithHint(err, "The cloud has %s. To run the charm on %s all the same: --base %[2]s --force",
+				strings.Join(baseNames(s.cloud), ", "), entity.BaseOf(s.cloud[0]).Short())
+		}
+		return "", "", err
+	case asked != "" && slices.Contains(usable, asked), asked != "" && s.force && s.has(asked):
+		return asked, "", nil
+	case asked != "" && lacks && s.has(asked):
+		return asked, s.otherSeries(asked), nil
+	case asked != "" && !s.charm.Supports(asked) && !s.force:
+		return "", "", s.charm.Unsupported(asked)
+	case asked != "" && !lacks && !s.force:
+		return "", "", ask(asked)
+	case asked == "" && slices.Contains(usable, lts):
+		return lts, "", nil
+	case asked == "" && len(usable) > 0:
+		return usable[0], "", nil
+	case len(s.cloud) == 0: // by force
+		return entity.DefaultBase.Series(), "", nil
+	}
+	return s.cloud[0], s.otherSeries(s.cloud[0]), nil
+}
+
+// baseNames returns the bases of series as people write them.
+func baseNames(series []string) []string { return entity.Platforms{Series: series}.BaseNames() }
+
 // choose returns the series of new machines. A user who forces a series that the cloud does not have gets the cloud's
 // preferred one, and a warning; so does one whose charm, command or model names only Ubuntu's, if the cloud has none of
 // these. With a warning, the series need not be one of the charm's.
 func (s seriesChoice) choose() (series, warning string, err error) {
-	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
+	if len(s.charm.Bases) > 0 {
+		return s.chooseBase()
+	}
+	has, charm := s.has, s.charm.Series
 	lacks := func(what string) error { return notAvailable(what, s.cloud) }
 	instead := func(what string) string { return fmt.Sprintf("%s not available: hooks run on %q", what, s.cloud[0]) }
 	askedIs := fmt.Sprintf("series %q is", s.asked)
-	lacksCharms := lacksUbuntu(s.cloud, s.charm...)
+	lacksCharms := lacksUbuntu(s.cloud, charm...)
 	switch {
 	case s.asked != "" && has(s.asked) && lacksCharms:
 		return s.asked, s.otherSeries(s.asked), nil
 	case s.asked != "" && has(s.asked):
 		return s.asked, "", nil
-	case s.asked != "" && lacksCharms && slices.Contains(s.charm, s.asked):
+	case s.asked != "" && lacksCharms && slices.Contains(charm, s.asked):
 		return s.cloud[0], s.otherSeries(s.cloud[0]), nil
-	case s.asked != "" && (s.force || len(s.charm) == 0 && lacksUbuntu(s.cloud, s.asked)):
+	case s.asked != "" && (s.force || len(charm) == 0 && lacksUbuntu(s.cloud, s.asked)):
 		return s.cloud[0], instead(askedIs), nil
 	case s.asked != "":
 		return "", "", entity.WithHint(lacks(askedIs), "Without a base or series it gets %s.", s.cloud[0])
-	case len(s.charm) > 0:
-		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
+	case len(charm) > 0:
+		if slices.Contains(charm, s.model.Value) && has(s.model.Value) {
 			return s.model.Value, "", nil
 		}
 		// The cloud's order of preference overrides the charm's: its first series is the host's.
 		for _, series := range s.cloud {
-			if slices.Contains(s.charm, series) {
+			if slices.Contains(charm, series) {
 				return series, "", nil
 			}
 		}
 		if len(s.cloud) == 0 {
-			return s.charm[0], "", nil
+			return charm[0], "", nil
 		}
 		if s.force || lacksCharms { // by force, e.g. for a bundle
 			return s.cloud[0], s.otherSeries(s.cloud[0]), nil
 		}
-		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
+		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(charm, ", ")+" are"),
 			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
 	case has(s.model.Value):
 		return s.model.Value, "", nil
@@ -213,12 +267,16 @@ func checkAvailable(what, series string, have []string) error {
 
 // otherSeries warns that a charm runs on a series that it does not name.
 func (s seriesChoice) otherSeries(series string) string {
-	return fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm, ", "), series)
+	if len(s.charm.Bases) > 0 {
+		return fmt.Sprintf("the charm's bases %s are not available: hooks run on %s", strings.Join(s.charm.BaseNames(), ", "),
+			entity.BaseOf(series).Short())
+	}
+	return fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm.Series, ", "), series)
 }
 
 // series chooses the series of new machines. It reports whether it need not be one of the charm's.
 func (w *warnings) series(
-	ctx context.Context, c *Caller, cloud Cloud, asked string, force bool, charm []string,
+	ctx context.Context, c *Caller, cloud Cloud, asked string, force bool, charm entity.Platforms,
 ) (series string, forced bool, err error) {
 	config, err := c.Model.Settings().Config(ctx)
 	if err != nil {
@@ -340,7 +398,7 @@ func checkNumUnits(n, least int) error {
 // checkDeploy checks whether the cloud can supply machines for a service, and returns their series, and whether that need
 // not be one of those in charm, which the charm supports.
 func checkDeploy(
-	ctx context.Context, c *Caller, a params.ApplicationDeploy, at []entity.Placement, charm []string,
+	ctx context.Context, c *Caller, a params.ApplicationDeploy, at []entity.Placement, charm entity.Platforms,
 ) (series string, forced bool, w warnings, err error) {
 	if err := checkNumUnits(a.NumUnits, 0); err != nil { // a subordinate service starts with none
 		return "", false, nil, err
@@ -356,6 +414,9 @@ func checkDeploy(
 		if err != nil {
 			return err
 		}
+		if err := checkArch(ctx, cloud, charm, series, constraints); err != nil {
+			return err
+		}
 		units := newUnits{n: a.NumUnits, at: at, series: series, constraints: constraints, bindings: a.EndpointBindings, more: true}
 		if err := units.precheck(ctx, c, cloud); err != nil {
 			return err
@@ -368,6 +429,28 @@ func checkDeploy(
 	return series, forced, w, nil
 }
 
+// checkArch rejects a charm that was built for other architectures than the machines which it would get.
+func checkArch(ctx context.Context, cloud Cloud, charm entity.Platforms, series string, wanted constraints.Value) error {
+	needs := charm.Architectures(series)
+	if len(needs) == 0 {
+		return nil
+	}
+	rules, err := cloud.ConstraintRules(ctx)
+	if err != nil {
+		return err
+	}
+	have := rules.Values[constraints.Arch]
+	if arch, ok := wanted.Get(constraints.Arch); ok {
+		have = []string{arch}
+	}
+	if len(have) == 0 || slices.ContainsFunc(have, func(arch string) bool { return slices.Contains(needs, arch) }) {
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.NotSupported, "the charm was built for architecture %s, and the machines have %s",
+		strings.Join(needs, ", "), strings.Join(have, ", ")), "Get the charm's file for %s; charmcraft pack makes one for each architecture.",
+		have[0])
+}
+
 // applicationCheckDeploy returns the cloud's errors that Deploy would return, and the series that the service would
 // have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
@@ -375,7 +458,8 @@ func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy
 	if err != nil {
 		return params.CheckDeployResult{}, fmt.Errorf("cannot deploy %q: %w", p.ApplicationName, err)
 	}
-	series, _, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, at, p.CharmSeries)
+	series, _, w, err := checkDeploy(ctx, c, p.ApplicationDeploy, at,
+		entity.Platforms{Series: p.CharmSeries, Bases: p.CharmBases})
 	return params.CheckDeployResult{Series: series, Warnings: w}, err
 }
 
@@ -423,7 +507,7 @@ func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at 
 		series = p.Base.Series()
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
-		if series, _, err = w.series(ctx, c, cloud, series, false, nil); err != nil {
+		if series, _, err = w.series(ctx, c, cloud, series, false, entity.Platforms{}); err != nil {
 			return err
 		}
 		constraints, err := overModel(ctx, c, p.Constraints)

@@ -42,7 +42,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	before := w.stored()
 	deploy := func(args client.DeployArgs) error {
 		args.Service, args.Units = "x", 1
-		_, _, checked := c.CheckDeploy(ctx, args, map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL])
+		_, _, checked := c.CheckDeploy(ctx, args, entity.Platforms{Series: map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL]})
 		_, err := c.Deploy(ctx, args)
 		if err == nil || checked == nil || err.Error() != checked.Error() {
 			t.Errorf("Deploy returns %v, and CheckDeploy %v", err, checked)
@@ -200,7 +200,7 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 		}
 	}
 	text := `unsupported constraints: cpu-power, virt-type: cloud "dummy" ignores them`
-	_, warnings, err := c.CheckDeploy(ctx, client.DeployArgs{Service: "plan", Constraints: ignored}, nil)
+	_, warnings, err := c.CheckDeploy(ctx, client.DeployArgs{Service: "plan", Constraints: ignored}, entity.Platforms{})
 	check("CheckDeploy", warnings, err, text)
 	warnings, err = c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 1, Constraints: ignored})
 	check("deploy", warnings, err, text)

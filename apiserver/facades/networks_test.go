@@ -101,7 +101,7 @@ func TestSpacesWithoutMachinesAreRefused(t *testing.T) {
 	before := w.stored()
 	deploy := func(constraints string, bindings map[string]string, to ...string) error {
 		args := client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1, Constraints: statetest.Constraints(constraints), Bindings: bindings, Placement: statetest.To(to...)}
-		_, _, checked := c.CheckDeploy(ctx, args, nil)
+		_, _, checked := c.CheckDeploy(ctx, args, entity.Platforms{})
 		_, err := c.Deploy(ctx, args)
 		if checked != nil && (err == nil || err.Error() != checked.Error()) {
 			t.Errorf("Deploy returns %v, and CheckDeploy %v", err, checked)

@@ -80,7 +80,7 @@ func TestRefusals(t *testing.T) {
 		"a deploy of fewer units than none": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
 			Placement: statetest.To("lxd")})), entity.Invalid, "--num-units must be a positive integer"},
 		"a check of such a deploy": {third(c.CheckDeploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: -1,
-			Placement: statetest.To("lxd")}, nil)), entity.Invalid, "--num-units must be a positive integer"},
+			Placement: statetest.To("lxd")}, entity.Platforms{})), entity.Invalid, "--num-units must be a positive integer"},
 	} {
 		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" &&
 			test.err.Error() != test.text {

@@ -49,7 +49,8 @@ type DeployResult struct {
 // controller has the charm.
 type CheckDeploy struct {
 	ApplicationDeploy
-	CharmSeries []string `json:"charm-series,omitempty"` // named by the charm
+	CharmSeries []string           `json:"charm-series,omitempty"` // that the charm supports
+	CharmBases  []entity.CharmBase `json:"charm-bases,omitempty"`  // of its manifest
 }
 
 // A CheckDeployResult is the series that the service would have; "" if it is not decided yet. Warnings are the cloud's

@@ -1,5 +1,7 @@
 package params
 
+import "juju/state/entity"
+
 // A CharmURL names a charm.
 type CharmURL struct {
 	URL string `json:"url"`
@@ -46,6 +48,12 @@ type Charm struct {
 	Config   map[string]CharmOption `json:"config"`
 	Meta     *CharmMeta             `json:"meta,omitempty"`
 	Actions  *CharmActions          `json:"actions,omitempty"`
+	Manifest *CharmManifest         `json:"manifest,omitempty"`
+}
+
+// A CharmManifest lists the bases that a charm was built for.
+type CharmManifest struct {
+	Bases []entity.CharmBase `json:"bases"`
 }
 
 // A CharmOption is one setting that a charm defines.

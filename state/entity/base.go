@@ -1,6 +1,9 @@
 package entity
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Base is an operating system and its channel, which Juju's clients use instead of a series. The
 // zero Base means that none was given.
@@ -94,4 +97,64 @@ func SeriesOf(base string) string {
 		return series
 	}
 	return ""
+}
+
+// DefaultBase is the base of new machines for charms that support it and users who ask for no other.
+var DefaultBase = Base{Name: "ubuntu", Channel: "24.04/stable"}
+
+// A CharmBase is a base that a charm was built for, and the architectures of its machines; none for all.
+type CharmBase struct {
+	Base
+	Architectures []string `json:"architectures,omitempty"`
+}
+
+// Platforms are what a charm says that it runs on. Bases are those of its manifest, in order. Series are the known ones
+// of Bases, or without Bases those that its metadata lists, the preferred one first. Without either, it runs on all.
+type Platforms struct {
+	Series []string
+	Bases  []CharmBase
+}
+
+// Supports reports whether the charm runs on a series.
+func (p Platforms) Supports(series string) bool {
+	return len(p.Series) == 0 && len(p.Bases) == 0 || slices.Contains(p.Series, series)
+}
+
+// BaseNames returns the charm's bases as people write them, each once: "ubuntu@22.04".
+func (p Platforms) BaseNames() (names []string) {
+	for _, b := range p.Bases {
+		if name := b.Short(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(p.Bases) == 0 {
+		for _, series := range p.Series {
+			names = append(names, BaseOf(series).Short())
+		}
+	}
+	return names
+}
+
+// Unsupported returns the error for a base that a user wants and the charm does not support.
+func (p Platforms) Unsupported(series string) error {
+	if len(p.Bases) == 0 {
+		return Errorf(Invalid, "series %q not supported by charm, supported series are: %s", series, strings.Join(p.Series, ","))
+	}
+	return Errorf(Invalid, "base %q is not supported, supported bases are: %s", BaseOf(series), strings.Join(p.BaseNames(), ", "))
+}
+
+// Architectures returns those of the machines that the charm runs on; none for all. If series is one of the charm's, they
+// are those of its bases only.
+func (p Platforms) Architectures(series string) (all []string) {
+	for _, b := range p.Bases {
+		switch {
+		case slices.Contains(p.Series, series) && b.Series() != series:
+		case len(b.Architectures) == 0:
+			return nil
+		default:
+			all = append(all, b.Architectures...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -238,10 +238,12 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {
 		asked := p.source.askedSeries(name, p.Force)
-		has := p.source.charms[name].Charm.Meta.Series
-		if asked != "" && len(has) > 0 && !slices.Contains(has, asked) && !p.Force {
-			refused = append(refused, fmt.Errorf("application %q: series %q not supported by charm, supported series are: %s",
-				name, asked, strings.Join(has, ",")))
+		if has := p.source.charms[name].Charm.Meta; asked != "" && !has.Supports(asked) && !p.Force {
+			refused = append(refused, fmt.Errorf("application %q: %w", name, has.Unsupported(asked)))
+			continue
+		}
+		if err := p.source.charms[name].CheckAssumes("deploy", p.Force); err != nil {
+			refused = append(refused, fmt.Errorf("application %q: %w", name, err))
 			continue
 		}
 		if have := p.model.Services[name]; have != nil && (asked == "" || asked == have.Series) {
@@ -263,7 +265,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		if m.Series == "" || p.Force {
 			continue
 		}
-		series, _, err := p.api.CheckDeploy(ctx, client.DeployArgs{Series: m.Series}, nil)
+		series, _, err := p.api.CheckDeploy(ctx, client.DeployArgs{Series: m.Series}, entity.Platforms{})
 		if err != nil { // refused, where it is used, with the machine's name; or by an older controller
 			series = m.Series
 		}
@@ -296,7 +298,7 @@ func (p *bundlePlan) check(ctx context.Context, service, series, demands string)
 	if args.Constraints, err = constraints.Parse(demands); err != nil {
 		return "", err
 	}
-	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].Charm.Meta.Series)
+	chosen, warnings, err := p.api.CheckDeploy(ctx, args, p.source.charms[service].Charm.Meta.Platforms)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		return series, nil
 	}

@@ -401,7 +401,7 @@ func (b *bundleSource) askedSeries(name string, force bool) string {
 	if u, err := charm.ParseURL(s.Charm); err == nil && s.CharmPath() == "" && u.Series != "" {
 		return u.Series
 	}
-	if has := b.charms[name].Charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) && !force {
+	if !b.charms[name].Charm.Meta.Supports(b.Series) && !force {
 		return ""
 	}
 	return b.Series

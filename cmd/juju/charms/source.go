@@ -40,6 +40,14 @@ func (s *Source) Warnings() (all []string) {
 	return all
 }
 
+// CheckAssumes rejects before the upload a charm whose requirements the controller finds unmet after it, as it is not forced.
+func (s *Source) CheckAssumes(what string, force bool) error {
+	if err := s.Charm.Meta.Unmet(); err != nil && !force {
+		return entity.WithHint(fmt.Errorf("cannot %s charm %q: %w", what, s.Charm.Meta.Name, err), "%s", charm.Help(err))
+	}
+	return nil
+}
+
 // Close closes the archive.
 func (s *Source) Close() {
 	if s != nil && s.archive != nil {

@@ -199,7 +199,7 @@ func (f *FakeModel) UploadCharm(ctx context.Context, archive io.Reader, series s
 	return "local:jammy/web-0", f.Note("UploadCharm", series)
 }
 
-func (f *FakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (string, []string, error) {
+func (f *FakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (string, []string, error) {
 	if f.Returns.Refuse != nil {
 		return args.Series, f.Returns.Warnings, f.Returns.Refuse(args)
 	}

@@ -109,7 +109,7 @@ The machines of a bundle are new, unless its units are already in the model or
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	cli.SeriesFlags(cmd, &d.series, "new machines")
 	f.BoolVar(&d.force, "force", false,
-		"with --series or a bundle: deploy to a series that the charm does not support or the cloud does not have; "+
+		"deploy to a base that the charm does not support or the cloud does not have, and a charm that assumes another Juju; "+
 			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", limits.MaxAtOnce))
 	f.StringVar(&d.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
@@ -130,7 +130,7 @@ type deployAPI interface {
 	addUnitAPI
 	charms.UploadAPI
 	charms.ArchiveAPI
-	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, warnings []string, err error)
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string, warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
 
@@ -269,6 +269,9 @@ func (d *deploy) service(
 	if err := d.settings(&request, source.Charm.Config); err != nil {
 		return err
 	}
+	if err := source.CheckAssumes("deploy", d.force); err != nil {
+		return err
+	}
 	files, err := charms.OpenResources(d.Session, d.resources)
 	if err != nil {
 		return err
@@ -286,7 +289,7 @@ func (d *deploy) service(
 }
 
 func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
-	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force && d.series != ""}
+	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force}
 	if r.Placement, err = cli.ParsePlacements(d.to); err != nil {
 		return r, err
 	}
@@ -317,8 +320,6 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		r.Units = 0
 	case d.units < 1:
 		return r, cli.Usagef("--num-units must be a positive integer")
-	case d.force && d.series == "" && d.units <= limits.MaxAtOnce:
-		return r, cli.Usagef("--force is only used with --series")
 	case d.series != "" && !charm.IsValidSeries(d.series):
 		return r, cli.Usage(entity.InvalidSeries(d.series))
 	}
@@ -384,7 +385,7 @@ func (d *deploy) deploy(
 	}
 	rest := unitsToAdd{service: r.Service, n: r.Units, to: r.Placement}
 	r.Units, r.Placement = rest.next()
-	series, _, err := api.CheckDeploy(ctx, r, source.Charm.Meta.Series)
+	series, _, err := api.CheckDeploy(ctx, r, source.Charm.Meta.Platforms)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
 	}

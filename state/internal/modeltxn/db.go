@@ -307,6 +307,11 @@ func (db *DB) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 	if ch.Meta, err = charm.ParseMeta([]byte(files["metadata.yaml"])); err != nil {
 		return nil, &DamagedCharm{url, err}
 	}
+	if text, ok := files["manifest.yaml"]; ok {
+		if err := ch.Meta.ReadManifest([]byte(text)); err != nil {
+			return nil, &DamagedCharm{url, err}
+		}
+	}
 	if text, ok := files["config.yaml"]; ok {
 		if ch.Config, err = charm.ParseConfig([]byte(text)); err != nil {
 			return nil, &DamagedCharm{url, err}
