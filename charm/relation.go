@@ -39,7 +39,7 @@ type Relation struct {
 	Interface string
 	Scope     Scope
 	Optional  bool // declared only; nothing enforces it
-	Limit     int  // declared only; 0 is none
+	Limit     int  // of the relations of a service; 0 is none
 }
 
 // ImplicitRelation returns the endpoint that every charm provides without

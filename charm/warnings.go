@@ -41,7 +41,6 @@ type gap struct {
 // gaps lists all charm features that are not fully supported. It is the only such list: remove entries
 // once they are supported.
 var gaps = []gap{
-	{metaFile, "the limit of relation", limitedRelations, "it is not enforced", false},
 	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 && !s.isProvided() }),
 		"block devices and shared storage are not supported: the units would get none", true},
 	{metaFile, "storage", stores(func(s Storage) bool { return s.CountMin == 0 && !s.isProvided() }),
@@ -57,16 +56,6 @@ var gaps = []gap{
 	{actionsFile, "action", func(c *Charm) []string { return c.NoProgram },
 		"it has no program in actions/, and there is no dispatch: running it fails", false},
 	{hooksDir, "hook", neverRun, NoEvent, false},
-}
-
-func limitedRelations(c *Charm) (names []string) {
-	for name, r := range c.Meta.Relations() {
-		if r.Limit > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // stores returns the function that names the stores of a charm that match.

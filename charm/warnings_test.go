@@ -74,7 +74,6 @@ oddity: 1
 		"hooks/helper-of-another-name": "#!/bin/sh\n",
 	})
 	want := []string{
-		`metadata.yaml: the limit of relation "web": it is not enforced`,
 		`metadata.yaml: storage "disk": block devices and shared storage are not supported: the units get none`,
 		`metadata.yaml: read-only storage "data": it is writable`,
 		`metadata.yaml: terms "lorem/1": users are not asked to agree to them`,

@@ -140,6 +140,9 @@ func (x CrossModel) Connect(ctx context.Context, model string, c entity.Connecti
 		if !end.CanRelateTo(far) {
 			return entity.Errorf(entity.NotFound, "%s can't be related to %s", end, far)
 		}
+		if err := x.st.checkLimit(ctx, o, end); err != nil {
+			return err
+		}
 		if c.Token != "" {
 			n, err := x.st.db.Count(ctx, modeldb.RelationsC, bson.D{{"offer", offer.doc.Name}, {"consumer.user", c.User},
 				{"consumer.token", bson.D{{"$exists", true}}}})

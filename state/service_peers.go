@@ -25,6 +25,9 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) 
 	if err != nil {
 		return err
 	}
+	if err := checkLimits(o, c.doc.Name, c.charm.Meta, relations); err != nil {
+		return err
+	}
 	ends := modeldb.EndpointsOf(c.doc.Name, c.charm.Meta)
 	for _, r := range relations {
 		end, err := r.doc.Endpoint(c.doc.Name)

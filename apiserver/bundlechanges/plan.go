@@ -66,6 +66,7 @@ type planner struct {
 	taken    map[string]bool    // the model's machines in spots
 	machine  int                // the expected id of the next machine
 	nextUnit map[string]int     // by service
+	related  map[bundle.Endpoint]int
 	// forContainers are the new machines that so far host only containers, by the bundle's id.
 	forContainers map[string]*AddMachine
 }
@@ -426,8 +427,33 @@ func (p *planner) relations() {
 			p.reject("cannot relate %s and %s: subordinate must support principal application's base; subordinate only supports: %s",
 				r[0], r[1], p.lacksBase(r))
 		case !ok:
+			for _, end := range r {
+				p.withinLimit(end)
+			}
 			p.add(&AddRelation{r})
 		}
+	}
+}
+
+// withinLimit rejects one more relation of an endpoint than its charm allows.
+func (p *planner) withinLimit(end bundle.Endpoint) {
+	if p.Services[end.Service] == nil {
+		return
+	}
+	if p.related == nil {
+		p.related = map[bundle.Endpoint]int{}
+		for key, have := range p.model.Relations {
+			if p.Declared && !slices.ContainsFunc(p.Relations, func(r bundle.Relation) bool { return r.Key() == key }) {
+				continue // it may be removed first
+			}
+			for _, end := range have.Relation {
+				p.related[end]++
+			}
+		}
+	}
+	limit := p.Charms[end.Service].Meta.Relations()[end.Name].Limit
+	if p.related[end]++; limit > 0 && p.related[end] == limit+1 {
+		p.reject("establishing a new relation for %s would exceed its maximum relation limit of %d: quota limit exceeded", end, limit)
 	}
 }
 

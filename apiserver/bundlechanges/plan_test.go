@@ -26,9 +26,10 @@ func charms(t *testing.T) map[string]*charm.Charm {
 	all := map[string]*charm.Charm{}
 	for name, text := range map[string]string{
 		"web": "requires: {store: kv}\nprovides: {site: http}", "store": "provides: {db: kv}",
-		"old":   "series: [precise, trusty]",
-		"log":   "subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}",
-		"agent": "subordinate: true\nseries: [focal, noble]\nrequires: {host: {interface: juju-info, scope: container}}",
+		"old":    "series: [precise, trusty]",
+		"log":    "subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}",
+		"single": "requires: {db: {interface: kv, limit: 1}, more: {interface: kv, limit: 1}}",
+		"agent":  "subordinate: true\nseries: [focal, noble]\nrequires: {host: {interface: juju-info, scope: container}}",
 	} {
 		meta, err := charm.ParseMeta([]byte("name: " + name + "\nsummary: s\ndescription: d\n" + text + "\n"))
 		if err != nil {
