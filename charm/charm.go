@@ -33,7 +33,7 @@ type Charm struct {
 	Config   *Config  // never nil
 	Actions  *Actions // never nil
 	Revision int      // 0 when the charm has no revision file
-	Version  string   // free text: the source it was built from, if known
+	Version  string   // the first line of the file version: the source it was built from, if known
 	Dispatch bool     // it has a file "dispatch", which is run for every hook
 	Hooks    []string // the hooks it has in hooks/, sorted
 
@@ -110,7 +110,8 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 		}
 	}
 	if data, err = readSmall(open, versionFile); err == nil {
-		c.Version = strings.ToValidUTF8(strings.TrimSpace(string(data)), "?")
+		line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+		c.Version = strings.ToValidUTF8(strings.TrimSpace(line), "?")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -90,7 +90,9 @@ func TestParseConfigRejects(t *testing.T) {
 		{"float is NaN", "options:\n  t: {type: float, default: .nan}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected float, got NaN`},
 		{"secret has a default", "options:\n  t: {type: secret, default: hush}\n",
-			`config.yaml:2: options.t.default: invalid config default: option "t" expected secret, got "hush"`},
+			`config.yaml:2: options.t.default: invalid config default: option "t": secret URI scheme missing not valid`},
+		{"secret has another default", "options:\n  t: {type: secret, default: 'vault:x'}\n",
+			`config.yaml:2: options.t.default: invalid config default: option "t": secret URI scheme "vault" not valid`},
 		{"default is a list", "options:\n  t: {default: [a]}\n",
 			`config.yaml:2: options.t.default: invalid config default: option "t" expected string, got ["a"]`},
 	} {

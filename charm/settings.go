@@ -288,6 +288,12 @@ func (o Option) parse(name, s string) (value any, err error) {
 			!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 			return s, nil
 		}
+		switch scheme, _, has := strings.Cut(s, ":"); {
+		case !has:
+			return nil, invalidf("option %q: secret URI scheme missing not valid", name)
+		case scheme != "secret":
+			return nil, invalidf("option %q: secret URI scheme %q not valid", name, scheme)
+		}
 		return nil, o.mismatch(name, s)
 	case OptionInt:
 		value, err = strconv.ParseInt(s, 10, 64)

@@ -51,8 +51,6 @@ var gaps = []gap{
 	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },
 		"Kubernetes is not supported", true},
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "users are not asked to agree to them", false},
-	{configFile, "option", secretOptions,
-		"secrets are not supported yet: the charm gets the text that is set", false},
 	{actionsFile, "action", func(c *Charm) []string { return c.NoProgram },
 		"it has no program in actions/, and there is no dispatch: running it fails", false},
 	{hooksDir, "hook", neverRun, NoEvent, false},
@@ -75,16 +73,6 @@ func stores(match func(Storage) bool) func(*Charm) []string {
 func images(c *Charm) (names []string) {
 	for name, r := range c.Meta.Resources {
 		if r.Type != "file" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-func secretOptions(c *Charm) (names []string) {
-	for name, o := range c.Config.Options {
-		if o.Type == OptionSecret {
 			names = append(names, name)
 		}
 	}

@@ -77,7 +77,6 @@ oddity: 1
 		`metadata.yaml: storage "disk": block devices and shared storage are not supported: the units get none`,
 		`metadata.yaml: read-only storage "data": it is writable`,
 		`metadata.yaml: terms "lorem/1": users are not asked to agree to them`,
-		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
 		`actions.yaml: action "restore": it has no program in actions/, and there is no dispatch: running it fails`,
 		`metadata.yaml:23: field "oddity": unknown key`,
 		`metadata.yaml:24: field "odd\x1bkey": unknown key`,

@@ -49,7 +49,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	series = cmp.Or(series, model.SeriesFor(archive.Meta.Series))
-	doc := modeldb.Charm{Warnings: archive.Warnings(),
+	doc := modeldb.Charm{Warnings: archive.Warnings(), Version: archive.Version,
 		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err

@@ -233,6 +233,7 @@ func (d writer) service(s entity.ServiceStatus) mapping {
 	n, _ := strconv.Atoi(revision) // 0, as in Juju, if it is none
 	one := mapping{}.always("charm", s.CharmURL).always("charm-name", name).always("charm-rev", n).
 		always("charm-origin", "local"). // there is no charm store
+		with("charm-version", s.CharmVersion).
 		with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
 	if !s.Endpoints.IsPlain() {
 		one = one.always("exposed-endpoints", s.Endpoints)

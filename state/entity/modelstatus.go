@@ -114,6 +114,7 @@ type ServiceStatus struct {
 	Life            Life                `json:"life"`
 	CharmURL        string              `json:"charm-url"`
 	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision in state
+	CharmVersion    string              `json:"charm-version,omitempty"`  // what the charm says it was built from
 	Series          string              `json:"series"`
 	Exposed         bool                `json:"exposed,omitempty"`
 	Endpoints       ExposedEndpoints    `json:"exposed-endpoints,omitempty"` // to whom they are exposed

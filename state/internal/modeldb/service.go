@@ -199,6 +199,7 @@ type Charm struct {
 	Size     int64             `bson:"size"`
 	Files    map[string]string `bson:"files"` // content by name, see charmFiles in state; keys escaped
 	Warnings []string          `bson:"warnings,omitempty"`
+	Version  string            `bson:"version,omitempty"` // what it says it was built from
 }
 
 // A Settings is a map written by users or charms. Version grows only if a value changes, so writing the same values

@@ -116,7 +116,7 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 func (a *everything) service(name string, units []string, subordinates map[string][]string) entity.ServiceStatus {
 	doc := a.services[name]
 	s := entity.ServiceStatus{
-		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL),
+		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL), CharmVersion: a.charms[doc.CharmURL].Version,
 		Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(), Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
 		Relations: map[string][]string{},
 	}

@@ -321,3 +321,36 @@ func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 		}
 	}
 }
+
+// What a charm makes in its directory when it runs, such as the virtual environment of one that charmcraft has packed, survives
+// upgrades. Directories that only an earlier charm had, and that nothing else is in, do not.
+func TestFilesThatTheCharmMakesSurviveUpgrades(t *testing.T) {
+	d := newDir(t)
+	packed := archives{
+		"local:web-1": {"metadata.yaml": metadata, "dispatch": "one", "venv/lib/ops.py": "one", "lib/old/gone.py": "one"},
+		"local:web-2": {"metadata.yaml": metadata, "dispatch": "two", "venv/lib/ops.py": "two"},
+		"local:web-3": {"metadata.yaml": metadata, "dispatch": "three"},
+	}
+	deploy := func(url string) {
+		t.Helper()
+		if _, err := d.Deploy(t.Context(), packed, url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deploy("local:web-1")
+	d.write(t, "venv/bin/made", "by a hook")
+	if err := os.Symlink("/usr/bin/python3", filepath.Join(d.Path, "venv/bin/python")); err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, ".unit-state.db", "state")
+	const own = ".unit-state.db = state\nd venv\nd venv/bin\n"
+	const links = "venv/bin/made = by a hook\nvenv/bin/python -> /usr/bin/python3"
+	deploy("local:web-2")
+	if got, want := d.tree(t), own+"d venv/lib\ndispatch = two\n"+links+"\nvenv/lib/ops.py = two"; got != want {
+		t.Errorf("after an upgrade:\n%s\nwant:\n%s", got, want)
+	}
+	deploy("local:web-3")
+	if got, want := d.tree(t), own+"dispatch = three\n"+links; got != want {
+		t.Errorf("without the directory in the charm:\n%s\nwant:\n%s", got, want)
+	}
+}
