@@ -8,10 +8,9 @@ import (
 	"juju/state/entity"
 )
 
-// Contract is the Juju release whose contract with charms is implemented here: hooks, their environment
-// and the hook tools. Charms see it as JUJU_VERSION, and clients as the version of every agent.
+// Contract is entity.CharmVersion.
 var Contract = func() Version {
-	v, err := ParseVersion(entity.JujuVersion)
+	v, err := ParseVersion(entity.CharmVersion)
 	if err != nil {
 		panic(err)
 	}
