@@ -20,7 +20,7 @@ import (
 
 // The complete environment of whatever runs for a unit: a hook, one about a relation, storage or the machine's next series,
 // an action, and commands of juju exec and of juju-exec.
-func TestEnvironmentOfEachKind(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	type vars = map[string]string
 	always := vars{
@@ -112,7 +112,7 @@ func TestTerminal(t *testing.T) {
 
 // What the process of a hook has: its directory, its arguments, its files, and no more of the agent's environment than it
 // should.
-func TestEnvironment(t *testing.T) {
+func TestHookProcess(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "do not tell")
 	t.Setenv("TZ", "UTC")
 	// What an agent has inherited from a careless parent.
