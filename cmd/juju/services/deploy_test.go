@@ -126,7 +126,6 @@ func TestDeployRefusals(t *testing.T) {
 			"It runs on the machines of the services it is related to.", 0,
 			[]string{subordinate, "--constraints", "mem=1G"}},
 		{2, "ERROR --num-units must be a positive integer\nFor usage: juju help deploy", 0, []string{dir, "-n", "0"}},
-		{2, "ERROR --force is only used with --series\nFor usage: juju help deploy", 0, []string{dir, "--force"}},
 		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: " +
 			"trusty, centos7", 0, []string{dir, "--series", "J J"}},
 		{2, "ERROR invalid service name \"web/0\"\n" + entity.ServiceNames, 0, []string{dir, "web/0"}},
