@@ -105,9 +105,8 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if name == "replSetStepDown" {
 		return f.stepDown(body)
 	}
-	defer f.note(name, body)
 	if !slices.Contains(writes, name) {
-		return f.forward(body)
+		return f.execute(name, body)
 	}
 	if answer := f.set.beaten(name, body); answer != nil {
 		return answer, true
@@ -116,7 +115,7 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	if met && !fate.Done {
 		return f.fail(fate, body)
 	}
-	answer, ok := f.forward(body)
+	answer, ok := f.execute(name, body)
 	if isMajorityWrite(body) {
 		time.Sleep(f.set.Majority)
 	}
@@ -143,11 +142,25 @@ func isMajorityWrite(body bsoncore.Document) bool {
 	return w.Type == bson.TypeString && string(raw.Text(w)) == "majority"
 }
 
-// note tells the set, after a command, which transactions are open.
-func (f *front) note(name string, body bsoncore.Document) {
+// execute forwards a command, and tells the set which transactions are open. None goes on after a member has aborted them all
+// because it ceases to be primary: it would stay open, with its locks. Replicas lose them with their server.
+func (f *front) execute(name string, body bsoncore.Document) (bsoncore.Document, bool) {
 	if _, inTxn := raw.Get(body, "autocommit"); !inTxn {
-		return
+		return f.forward(body)
 	}
+	if f.pair == nil {
+		f.set.aborts.RLock()
+		defer f.set.aborts.RUnlock()
+		if is, _ := f.set.isPrimary(f.member); !is {
+			return refusal(10107, "not primary"), true
+		}
+	}
+	defer f.note(name, body)
+	return f.forward(body)
+}
+
+// note tells the set, after a command in a transaction, whether that is open.
+func (f *front) note(name string, body bsoncore.Document) {
 	session, _ := raw.Get(body, "lsid")
 	number, _ := raw.Get(body, "txnNumber")
 	abort := bsoncore.NewDocumentBuilder().AppendInt32("abortTransaction", 1).AppendValue("lsid", session).

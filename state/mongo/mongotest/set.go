@@ -39,6 +39,9 @@ type Set struct {
 	server *embedded.Server
 	hosts  []string
 
+	// aborts is held for reading while a command of a transaction is executed, and for writing while the transactions are aborted.
+	aborts sync.RWMutex
+
 	mu      sync.Mutex
 	fronts  map[*front]bool
 	closed  bool
@@ -208,6 +211,8 @@ func (s *Set) Fail(f Fate) <-chan struct{} {
 
 // Restart closes all connections without an election, like a restarted server.
 func (s *Set) Restart() {
+	s.aborts.Lock()
+	defer s.aborts.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.abortAll()
@@ -219,6 +224,8 @@ func (s *Set) Restart() {
 // Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The others elect a
 // primary after the given time, or never if it is negative; a member killed earlier comes back.
 func (s *Set) Kill(election time.Duration) {
+	s.aborts.Lock()
+	defer s.aborts.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.abortAll()
@@ -290,12 +297,15 @@ func (s *Set) begun(session string, abort bsoncore.Document, ended bool) {
 
 // AbortTransactions aborts the open transactions, as a member does with those that are too old. It returns their number.
 func (s *Set) AbortTransactions() int {
+	s.aborts.Lock()
+	defer s.aborts.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.abortAll()
 }
 
-// abortAll is AbortTransactions. A member also does it when it ceases to be primary. The caller holds mu.
+// abortAll is AbortTransactions. A member also does it when it ceases to be primary. The caller holds mu and, unless
+// the set has replicas, aborts.
 func (s *Set) abortAll() int {
 	n := len(s.open)
 	for _, abort := range s.open {
@@ -318,6 +328,8 @@ func (s *Set) execute(body bsoncore.Document) {
 
 // lose removes the primary at a write; if the client gets no reply, all connections to it are closed.
 func (s *Set) lose(f Fate, body bsoncore.Document) {
+	s.aborts.Lock()
+	defer s.aborts.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The statements of a transaction have no effect later: it has been aborted, and one that began it anew would keep its locks.
