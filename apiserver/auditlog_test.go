@@ -98,7 +98,7 @@ func TestAuditEntries(t *testing.T) {
 	w.expectAudited(
 		`admin [admin/default] Application.Deploy {"applications":[{"application":"one",`+charm+`,"config":{"title":"hi",`+
 			`"vault":"(withheld)"},"num-units":1},{"application":"two",`+charm+`,"config":{"title":"hi"},"num-units":1}]}: `+
-			`option "vault" expected secret, got "(withheld)"`,
+			`option "vault": secret URI scheme missing not valid`,
 		`admin [admin/default] Application.SetConfigs {"Args":[{"application":"two","config-yaml":{"two":{"title":"ho",`+
 			`"vault":"(withheld)"}}}]}: `,
 		`admin [admin/default] Application.AddUnits [1]: cannot read the request: it can't be an array`)
