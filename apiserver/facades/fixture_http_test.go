@@ -43,6 +43,7 @@ func (c *caller) mux() *http.ServeMux {
 	for _, e := range facades.Endpoints() {
 		mux.HandleFunc(e.Method+" /model/{uuid}"+e.Path, func(w http.ResponseWriter, r *http.Request) {
 			if err := c.visit(e, w, r); err != nil {
+				_, _ = io.Copy(io.Discard, r.Body) // a pipe takes nothing more once it is closed
 				told := facades.WireError(r.URL.Path, err)
 				w.WriteHeader(http.StatusBadRequest)
 				_ = json.NewEncoder(w).Encode(params.CharmsResponse{Error: told.Message, ErrorCode: told.Code, ErrorInfo: told.Info})
