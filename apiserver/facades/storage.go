@@ -316,32 +316,34 @@ func (c *Caller) checkPool(ctx context.Context, pool entity.StoragePool) error {
 // checkSizes rejects stores that are larger than what the cloud would have them in, and would wait for ever. What is free of that
 // is not looked at: it changes.
 func (c *Caller) checkSizes(ctx context.Context, stores map[string]entity.StorageConstraints) error {
-	for _, name := range slices.Sorted(maps.Keys(stores)) {
-		store := stores[name]
-		if store.Count == 0 || store.Size == 0 {
-			continue
-		}
-		pools, err := c.Model.Pools().All(ctx)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(pools, func(p entity.StoragePool) bool { return store.Pool == "" || store.Pool == p.Name })
-		if i < 0 {
-			continue // the change of state says so
-		}
-		err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(stores)), func(name string) bool {
+		return stores[name].Count == 0 || stores[name].Size == 0
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	pools, err := c.Model.Pools().All(ctx)
+	if err != nil {
+		return err
+	}
+	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		for _, name := range names {
+			store := stores[name]
+			i := slices.IndexFunc(pools, func(p entity.StoragePool) bool { return store.Pool == "" || store.Pool == p.Name })
+			if i < 0 {
+				continue // the change of state says so
+			}
 			size, of, err := cloud.PoolSize(ctx, pools[i])
-			if err == nil && 0 < size && size < store.Size {
-				err = entity.WithHint(entity.Errorf(entity.Invalid, "storage %q cannot be met: %s is more than %s has, %s",
+			if err != nil {
+				return err
+			}
+			if 0 < size && size < store.Size {
+				return entity.WithHint(entity.Errorf(entity.Invalid, "storage %q cannot be met: %s is more than %s has, %s",
 					name, entity.MiB(store.Size), of, entity.MiB(size)), "Ask for less, or for another pool: %s=POOL,SIZE", name)
 			}
-			return err
-		})
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func storageUpdatePool(ctx context.Context, c *Caller, p params.StoragePoolArgs) (params.ErrorResults, error) {
