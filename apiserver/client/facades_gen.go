@@ -724,6 +724,15 @@ func (f UniterFacade) OpenedPorts(ctx context.Context, tag entity.Tag) (map[stri
 	return reply.Ports, err
 }
 
+// OwnedSecrets calls state.Unit.OwnedSecrets.
+func (f UniterFacade) OwnedSecrets(ctx context.Context, tag entity.Tag) ([]entity.SecretInfo, error) {
+	var reply struct {
+		Secrets []entity.SecretInfo `json:"secrets"`
+	}
+	err := call(ctx, f, "Uniter", "OwnedSecrets", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Secrets, err
+}
+
 // Payloads calls state.Unit.Payloads.
 func (f UniterFacade) Payloads(ctx context.Context, tag entity.Tag) ([]entity.Payload, error) {
 	var reply struct {
@@ -772,6 +781,16 @@ func (f UniterFacade) Resource(ctx context.Context, tag entity.Tag, name string)
 		Tag  params.Tag `json:"tag"`
 		Name string     `json:"name"`
 	}{params.TagOf(tag), name}, &result)
+	return result, err
+}
+
+// Secret calls state.Unit.Secret.
+func (f UniterFacade) Secret(ctx context.Context, tag entity.Tag, query entity.SecretQuery) (entity.SecretRead, error) {
+	var result entity.SecretRead
+	err := call(ctx, f, "Uniter", "Secret", struct {
+		Tag   params.Tag         `json:"tag"`
+		Query entity.SecretQuery `json:"query"`
+	}{params.TagOf(tag), query}, &result)
 	return result, err
 }
 

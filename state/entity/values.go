@@ -47,7 +47,8 @@ type UnitInfo struct {
 	// uploaded.
 	ResourcesVersion int64 `json:"resources-version,omitempty"`
 	// Tasks are the unfinished tasks, the oldest first.
-	Tasks []TaskRef `json:"tasks,omitempty"`
+	Tasks   []TaskRef     `json:"tasks,omitempty"`
+	Secrets []SecretEvent `json:"secrets,omitempty"` // what its hooks must be told, in their order
 	// LeaderSettingsVersion changes with the service's leader settings; compared by !=. It is 0 until
 	// some are set.
 	LeaderSettingsVersion int64 `json:"leader-settings-version,omitempty"`
@@ -131,12 +132,13 @@ type HookChanges struct {
 	// once per StorageToken, however often the changes are written.
 	Storage      map[string]uint64 `json:"storage,omitempty"`
 	StorageToken string            `json:"storage-token,omitempty"`
+	Secrets      *SecretChanges    `json:"secrets,omitempty"`
 }
 
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
 	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.EndpointPorts)+len(c.ClosePorts)+
-		len(c.CharmState)+len(c.DropState)+len(c.Payloads)+len(c.DropPayloads)+len(c.Storage) == 0
+		len(c.CharmState)+len(c.DropState)+len(c.Payloads)+len(c.DropPayloads)+len(c.Storage) == 0 && c.Secrets == nil
 }
 
 // CharmState is what the charm of one unit stores in the controller: key → value.
