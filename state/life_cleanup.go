@@ -158,6 +158,17 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 	case modeldb.CleanupLease:
 		done, err = st.leadership().EndLease(ctx, doc.Arg)
 		return done, 0, err
+	case modeldb.CleanupParty:
+		done, err = st.secrets().DropParty(ctx, doc.Arg)
+		return done, 0, err
+	case modeldb.CleanupGrants:
+		done, err = st.secrets().DropGrants(ctx, doc.Arg)
+		return done, 0, err
+	case modeldb.CleanupSecret:
+		done, err = st.secrets().DropSecret(ctx, doc.Arg)
+		return done, 0, err
+	case modeldb.CleanupTell:
+		err = st.secrets().Tell(ctx, doc.Arg)
 	case modeldb.CleanupSettings:
 		done, err = st.deleteRelationSettings(ctx, doc.Arg)
 		return done, 0, err

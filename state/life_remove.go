@@ -56,6 +56,8 @@ func (o *ops) removeOwned(ctx context.Context, st *State, key string, doc lifecy
 		} else {
 			o.Expect(key, doc.In, bson.D{{"$exists", false}})
 		}
+	case lifecycle.Followed:
+		return o.removeParty(ctx, st, id)
 	}
 	return nil
 }

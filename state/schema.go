@@ -48,6 +48,14 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: modeldb.AttachmentsC, Fields: []string{"machine"}},
 			{Collection: modeldb.AttachmentsC, Fields: []string{"unit"}},
 			{Collection: modeldb.AttachmentsC, Fields: []string{"storage"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"owner"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"unit"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"secret"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"token"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"scope"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"label"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"next"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"kind"}}, // last, as the others select fewer
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/schema"
+	"juju/state/sealing"
 	"juju/state/watcher"
 )
 
@@ -138,6 +139,8 @@ type Host struct {
 	Now      func() time.Time // only for timestamps and ages
 	Leases   *lease.Leases
 	Archives Archives
+	// SecretKey seals the content of secrets; nil if the controller does not have it.
+	SecretKey *sealing.Key
 	// Made returns the model as it was created.
 	Made func() (NewModel, error)
 }

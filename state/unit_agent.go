@@ -156,6 +156,9 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if info.Tasks, err = u.taskRefs(ctx); err != nil {
 		return entity.UnitInfo{}, err
 	}
+	if info.Secrets, err = u.st.secrets().Events(ctx, u.doc); err != nil {
+		return entity.UnitInfo{}, err
+	}
 	if info.Storage, err = u.storage(ctx); err != nil {
 		return entity.UnitInfo{}, err
 	}

@@ -22,6 +22,7 @@ import (
 // entity.NotFound.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	numbers, born := &storage.Numbers{}, u.st.born()
+	secret, plan := u.st.secrets(), u.st.secrets().NewPlan()
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
@@ -61,6 +62,11 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		if err := u.payloadOps(ctx, o, changes.Payloads, changes.DropPayloads); err != nil {
 			return err
+		}
+		if changes.Secrets != nil {
+			if err := secret.Commit(ctx, plan, o.Ops, u.doc, *changes.Secrets); err != nil {
+				return err
+			}
 		}
 		if len(changes.Storage) > 0 && u.doc.StorageToken != changes.StorageToken {
 			g := storage.Grant{DB: u.st.db, Used: o.pools, Numbers: numbers, Born: born, Unit: u.doc}

@@ -22,6 +22,7 @@ import (
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/mongo"
+	"juju/state/sealing"
 )
 
 // BootstrapParams describes a new controller.
@@ -129,7 +130,8 @@ const apiPort = "17070"
 
 func newConfig(p BootstrapParams) (config, error) {
 	c := config{Controller: p.Controller, Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword(), Access: p.Access,
-		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat, Tracing: p.Tracing}
+		CloudName: p.CloudName, Region: p.Region, CredentialName: p.CredentialName, LogFormat: p.LogFormat, Tracing: p.Tracing,
+		SecretKey: sealing.New().Text()}
 	if c.Controller == "" {
 		c.Controller = uuid.NewString()
 	}

@@ -46,6 +46,8 @@ type config struct {
 	LogFormat entity.LogFormat `json:"log-format,omitempty"`
 	// Tracing says where controllers and agents send traces.
 	Tracing entity.Tracing `json:"tracing,omitzero"`
+	// SecretKey seals the content of secrets, as sealing.Key.Text returns it. If it is replaceSecretKey, a new one is made.
+	SecretKey string `json:"secret-key,omitempty"`
 	// Restored means that the controller was restored from a backup.
 	Restored bool `json:"restored,omitempty"`
 	clouds.Access

@@ -179,6 +179,9 @@ func (c *running) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := c.useSecretKey(ctx); err != nil {
+		return err
+	}
 	// This upgrades the stored data of an older version, before any request is served.
 	if err := c.ctrl.Upgrade(ctx); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/schema"
+	"juju/state/sealing"
 	"juju/state/watcher"
 )
 
@@ -71,6 +72,8 @@ type controllerDoc struct {
 	DefaultsVersion int               `bson:"defaultsversion,omitempty"`
 	// TokenKey signs the tokens of consumers, in base64; see consumers.go. It has a name of those that are never shown.
 	TokenKey string `bson:"password,omitempty"`
+	// SecretKey is the ID of the key that seals the content of secrets, which the store does not have; "" before the first one.
+	SecretKey string `bson:"secretkey,omitempty"`
 }
 
 // A model is an open model with the function that closes it.
@@ -83,6 +86,8 @@ type model struct {
 type Options struct {
 	Sizes state.Sizes      // state.DefaultSizes if zero
 	Now   func() time.Time // time.Now if nil; used for timestamps and ages only
+	// SecretKey seals the content of secrets; without it, there can be none.
+	SecretKey *sealing.Key
 	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
 	PasswordCost int
 	// Shared is set if other processes may have the store open, which is always the case for MongoDB.

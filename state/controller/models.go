@@ -377,7 +377,7 @@ func (c *Controller) forget(id string) {
 // openModel opens the database of a model that is ready.
 func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error) {
 	host := state.Host{Store: c.store, Form: c.modelForm(), Now: c.now, Leases: c.leases,
-		Archives: archives{c, row.UUID}, Made: func() (state.NewModel, error) {
+		Archives: archives{c, row.UUID}, SecretKey: c.options.SecretKey, Made: func() (state.NewModel, error) {
 			row, err := c.ModelRow(ctx, row.UUID)
 			return c.newModel(row), err
 		}}

@@ -48,11 +48,13 @@ const (
 type Presence string
 
 // The presences. Removing an entity asserts that each Always document exists. For a Counted document it asserts the
-// entity's count named after the collection, which is 1 while the document exists and missing otherwise.
+// entity's count named after the collection, which is 1 while the document exists and missing otherwise. For a Followed one
+// it asserts what it has read, and leaves to the cleaner what depends on the document.
 const (
 	Always    Presence = "always"
 	Sometimes Presence = "sometimes"
 	Counted   Presence = "counted"
+	Followed  Presence = "followed"
 )
 
 // A Document is a document that an entity owns.
@@ -86,10 +88,12 @@ var Kinds = []Row{
 		{"leaders", ByName, "", Counted},
 		{"resources", ByKey, "", Sometimes},
 		{"annotations", ByKey, "", Counted},
+		{"secrets", ByKey, "", Followed}, // its secrets, and what it may read, by the party's token
 	}},
 	{Relation, "relations", "r#", []Document{
 		{"endpoints", ByService, "", Always},
 		{"annotations", ByKey, "", Counted},
+		{"secrets", ByKey, "", Followed}, // the secrets that were granted while it lasts
 	}},
 	{Scope, "scopes", "", nil},
 	{Storage, "storage", "st#", []Document{
@@ -112,6 +116,7 @@ var unitDocuments = []Document{
 	{"credentials", ByTag, "", Sometimes},
 	{"constraints", ByKey, "", Sometimes},
 	{"annotations", ByKey, "", Counted},
+	{"secrets", ByKey, "", Followed}, // its secrets, and what it reads and may read
 }
 
 // RowOf returns the row of a kind, or the zero Row.

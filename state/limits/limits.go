@@ -52,6 +52,13 @@ var (
 	Endpoint  = Limit{"name of an endpoint", 255, "bytes"}
 	ExposedTo = Limit{"CIDRs and spaces of a service's exposed endpoints", 100, "entries"}
 
+	// Of secrets: Secrets of one owner, SecretsRead by one unit.
+	Secrets         = Limit{"secrets of a service, a unit or the model", 20_000, "secrets"}
+	SecretsRead     = Limit{"secrets that a unit reads", 20_000, "secrets"}
+	SecretRevisions = Limit{"revisions of a secret", 1000, "revisions"}
+	SecretGrants    = Limit{"grants of a secret", 1000, "grants"}
+	SecretText      = Limit{"label or description of a secret", 4 << 10, "bytes"}
+
 	UnitStorage = Limit{"storage instances of a unit", 100, "instances"}
 
 	PendingResources = Limit{"pending resources of a user in a model", 200, "uploads"}
@@ -86,7 +93,7 @@ var (
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, HookSettings, HookBytes, ServiceSettings, UnitPayloads, UnitPorts,
-	MachinePorts, Endpoint, ExposedTo, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
+	MachinePorts, Endpoint, ExposedTo, Secrets, SecretsRead, SecretRevisions, SecretGrants, SecretText, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations, UserData,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }

@@ -28,6 +28,9 @@ func OpenController(t testing.TB, store *mongo.Store, o controller.Options) *con
 func ReopenController(t testing.TB, store *mongo.Store, o controller.Options) *controller.Controller {
 	t.Helper()
 	o.PasswordCost = PasswordCost
+	if o.SecretKey == nil {
+		o.SecretKey = SecretKey
+	}
 	c, err := controller.Open(t.Context(), store, o)
 	OK(t, err)
 	return c

@@ -17,6 +17,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/mongo"
+	"juju/state/sealing"
 )
 
 // The user who owns everything, and the user's password.
@@ -24,6 +25,9 @@ const (
 	Admin    = "admin"
 	Password = "correct horse"
 )
+
+// SecretKey is the key of all controllers of tests that are given none.
+var SecretKey = sealing.New()
 
 // PasswordCost, for controller.Options, makes passwords cheap to hash, because tests log in constantly.
 const PasswordCost = bcrypt.MinCost

@@ -20,7 +20,8 @@ import (
 // CleanupKinds are the known kinds of cleanups.
 var CleanupKinds = []string{modeldb.CleanupDestroy, modeldb.CleanupOrphans, modeldb.CleanupForce, modeldb.CleanupAddresses,
 	modeldb.CleanupEmptied, modeldb.CleanupStorage, modeldb.CleanupLease, modeldb.CleanupTasks, modeldb.CleanupArchive, modeldb.CleanupSettings,
-	modeldb.CleanupPeers, modeldb.CleanupUpgrade, modeldb.CleanupEgress}
+	modeldb.CleanupPeers, modeldb.CleanupUpgrade, modeldb.CleanupEgress, modeldb.CleanupParty, modeldb.CleanupGrants,
+	modeldb.CleanupSecret, modeldb.CleanupTell}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
 	c := v.Get(modeldb.CleanupsC, id)

@@ -49,10 +49,12 @@ var Fields = map[string][]string{
 	modeldb.AttachmentsC: {"life", "strength", "deadline", "unit", "storage"},
 	modeldb.ImportsC:     {"storage", "pool", "began"},
 	modeldb.CleanupsC:    {"kind", "arg"},
-	modeldb.SequenceC:    {"counter"},
-	modeldb.OperationsC:  {"_id"},
-	modeldb.TasksC:       {"number", "operation", "unit", "status"},
-	schema.Collection:    {"_id"},
+	modeldb.SecretsC: {"kind", "token", "owner", "service", "rotatedue", "latest", "news", "revisions", "secret", "subject", "ownertoken",
+		"scope", "unit", "tracked"},
+	modeldb.SequenceC:   {"counter"},
+	modeldb.OperationsC: {"_id"},
+	modeldb.TasksC:      {"number", "operation", "unit", "status"},
+	schema.Collection:   {"_id"},
 }
 
 // Unruled maps the collections that need no rules to the reasons.
@@ -115,6 +117,7 @@ var modelRules = slices.Concat(
 		{of: modeldb.ImportsC, judge: judgeImport},
 		{of: modeldb.TasksC, judge: judgeTask},
 		{of: modeldb.OperationsC, judge: judgeOperation},
+		{of: modeldb.SecretsC, judge: judgeSecrets},
 	})
 
 func (o Outside) judgeModel(v *view, id string) *check.Wrong {
@@ -256,9 +259,9 @@ func ownerRules() (rules []rule) {
 	}
 	for _, kind := range lifecycle.Kinds {
 		for _, doc := range kind.Owns {
-			if doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName || doc.ID == lifecycle.ByTag {
+			if doc.Held != lifecycle.Followed && (doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName || doc.ID == lifecycle.ByTag) {
 				of(doc.In, doc.ID, kind.Kind)
-			} // modelPointers covers the other forms
+			} // modelPointers covers the other forms, and judgeSecrets what is followed
 		}
 	}
 	of(modeldb.CountsC, lifecycle.ByKey, "")

@@ -51,7 +51,10 @@ const (
 	SequenceC    = "sequence"    // a sequence: its next number, written outside transactions
 	OperationsC  = "operations"  // a number: a user's request for tasks
 	TasksC       = "tasks"       // "unit-mysql-0#12": an action of a unit, or a command
-	HistoryC     = "statushistory"
+	// An ID: a secret, "ID/3": the content of a revision, "ID#s#wordpress": a grant; "unit-wordpress-0#ID": what a unit reads;
+	// a key: an entity that owns or may read secrets, or while which a grant lasts
+	SecretsC = "secrets"
+	HistoryC = "statushistory"
 )
 
 // Planned returns which documents the plans of changes depend on, by collection: what a change leads to, and whether it is

@@ -58,6 +58,10 @@ const (
 	CleanupUpgrade  = "upgrade"  // let a machine's upgrade no longer wait for a destroyed unit
 	CleanupPeers    = "peers"    // add the peer relations that a service lacks after the removal of one
 	CleanupSettings = "settings" // delete a removed relation's settings, outside transactions
+	CleanupParty    = "party"    // delete the secrets of a removed service or unit, and what it has read, by its party's token
+	CleanupGrants   = "grants"   // delete what was granted while a removed relation lasted
+	CleanupSecret   = "secret"   // delete what is left of a removed secret
+	CleanupTell     = "tell"     // tell the units that read a secret of its new revision
 )
 
 // maxDepth exceeds the number of slashes in any machine's id.

@@ -199,7 +199,10 @@ var (
 	NotDead = bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
 )
 
-const Exists = txn.DocExists
+const (
+	Exists  = txn.DocExists
+	Missing = txn.DocMissing
+)
 
 // Cleanup adds a cleanup of a kind that is added at most once per arg.
 func (o *Ops) Cleanup(kind, arg string) {

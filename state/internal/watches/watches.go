@@ -119,6 +119,9 @@ func unitTopics(name, service, principal, machine string) []watcher.Topic {
 		watcher.Prefix(modeldb.DeploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
 		watcher.Prefix(modeldb.TasksC, entity.UnitTag(name).String()+"#"),
 		watcher.Prefix(modeldb.AttachmentsC, modeldb.AttachmentID(name, "")), // its storage
+		watcher.Prefix(modeldb.SecretsC, modeldb.SecretConsumerID(name, "")), // the secrets that it reads
+		watcher.Doc(modeldb.SecretsC, modeldb.UnitKey(name)),                 // its own
+		watcher.Doc(modeldb.SecretsC, modeldb.ServiceKey(service)),
 	}
 	if principal != "" {
 		topics = append(topics, watcher.Prefix(modeldb.EndpointsC, service+"#"))

@@ -1,0 +1,634 @@
+package secrets
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/leadership"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/limits"
+)
+
+// retryAfter is when a unit is told again to rotate a secret, or that the time of a revision is over, if it has done
+// nothing about it.
+const retryAfter = 5 * time.Minute
+
+// Commit adds the changes of a unit's hook to a transaction, which asserts that the unit exists and is not Dead. The same
+// changes can be committed again: what was done is not done twice.
+func (s Secrets) Commit(ctx context.Context, p *Plan, o *modeltxn.Ops, u modeldb.Unit, changes entity.SecretChanges) error {
+	h := &hookChange{change: s.change(p, o), unit: u, epoch: changes.Epoch}
+	for _, step := range []func() error{
+		func() error { return each(changes.Create, func(n entity.NewSecret) error { return h.create(ctx, n) }) },
+		func() error {
+			return each(changes.Update, func(u entity.SecretUpdate) error { return h.update(ctx, u) })
+		},
+		func() error {
+			return each(changes.Track, func(t entity.SecretTracking) error { return h.track(ctx, t) })
+		},
+		func() error {
+			return each(changes.Revoke, func(r entity.SecretRevocation) error { return h.revoke(ctx, r) })
+		},
+		func() error { return each(changes.Grant, func(g entity.SecretGrant) error { return h.grant(ctx, g) }) },
+		func() error {
+			return each(changes.Remove, func(r entity.SecretRemoval) error { return h.remove(ctx, r) })
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if changes.Told != nil {
+		if err := h.told(ctx, *changes.Told); err != nil {
+			return err
+		}
+	}
+	return h.flush(ctx)
+}
+
+func each[T any](all []T, f func(T) error) error {
+	for _, one := range all {
+		if err := f(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A hookChange is what a unit's hook changes.
+type hookChange struct {
+	*change
+	unit  modeldb.Unit
+	epoch int64
+	leads bool // asserted
+}
+
+func (h *hookChange) lead(ctx context.Context) error {
+	if h.leads {
+		return nil
+	}
+	h.leads = true
+	return leadership.Assert(ctx, h.DB, h.o, h.unit, h.epoch)
+}
+
+// owned reads a secret that the unit manages: its own, or one of its service if it leads that.
+func (h *hookChange) owned(ctx context.Context, id string) (*edited, error) {
+	e, err := h.secret(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch e.doc.Owner {
+	case modeldb.UnitKey(h.unit.Name):
+	case modeldb.ServiceKey(h.unit.Service):
+		if err := h.lead(ctx); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, errNotFound(id)
+	}
+	e.edits = true
+	return e, nil
+}
+
+func (h *hookChange) create(ctx context.Context, n entity.NewSecret) error {
+	key := modeldb.ServiceKey(h.unit.Service)
+	if n.OfUnit {
+		key = modeldb.UnitKey(h.unit.Name)
+	} else if err := h.lead(ctx); err != nil {
+		return err
+	}
+	e, err := h.add(ctx, n.ID, key, h.unit.Service, n.Content)
+	if err != nil || e == nil {
+		return err
+	}
+	return h.set(ctx, e, n.SecretSettings)
+}
+
+// add adds a secret, with its first revision, to those of an owner. It returns nil if it has been added before.
+func (c *change) add(ctx context.Context, id, owner, service string, content entity.SecretContent) (*edited, error) {
+	if err := content.Check(); err != nil {
+		return nil, err
+	}
+	token, err := c.join(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	var there modeldb.Secret
+	if found, err := c.read(ctx, id, &there); err != nil {
+		return nil, err
+	} else if found && there.Token == token {
+		return nil, nil
+	} else if found {
+		return nil, entity.Errorf(entity.AlreadyExists, "secret %q already exists", id)
+	}
+	owned, err := c.DB.Count(ctx, modeldb.SecretsC, bson.D{{"owner", owner}})
+	if err == nil {
+		err = limits.Secrets.Check(owned + 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &edited{edits: true, doc: modeldb.Secret{ID: id, Kind: modeldb.KindSecret, Owner: owner, Token: token,
+		Service: service, Created: c.now, Updated: c.now, Revisions: map[string]modeldb.SecretRevision{}}}
+	c.secrets[id] = e
+	return e, c.revise(e, content)
+}
+
+// revise makes a revision, unless the content is that of the latest one.
+func (c *change) revise(e *edited, content entity.SecretContent) error {
+	sum := content.Checksum()
+	if e.doc.Latest > 0 && sum == e.doc.Checksum {
+		return nil
+	}
+	if err := content.Check(); err != nil {
+		return err
+	}
+	if err := limits.SecretRevisions.Check(len(e.doc.Revisions) + 1); err != nil {
+		return entity.WithHint(err, "remove the revisions that nothing reads: secret-remove %s --revision N", e.doc.ID)
+	}
+	next := e.doc.Latest + 1
+	id := modeldb.SecretContentID(e.doc.ID, next)
+	sealed, err := c.content(c.Secrets, id, content)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for key, value := range content {
+		size += len(key) + len(value)
+	}
+	readers := 0
+	for _, r := range e.doc.Revisions {
+		readers += r.Readers
+	}
+	if readers > 0 {
+		c.cleanup(modeldb.CleanupTell, e.doc.ID)
+	}
+	e.doc.Revisions[strconv.Itoa(next)] = modeldb.SecretRevision{Created: c.now, Updated: c.now, Size: size}
+	e.doc.Latest, e.doc.Checksum, e.doc.Updated = next, sum, c.now
+	c.other(id, txnOp{doc: modeldb.SecretContent{ID: id, Kind: modeldb.KindContent, Secret: e.doc.ID, Sealed: sealed}})
+	return nil
+}
+
+// set sets what the owner sets of a secret besides its content.
+func (c *change) set(ctx context.Context, e *edited, s entity.SecretSettings) error {
+	doc := &e.doc
+	for of, text := range map[string]*string{"label": s.Label, "description": s.Description} {
+		if text == nil {
+			continue
+		}
+		if err := limits.CheckPlain(of+" of a secret", *text); err != nil {
+			return err
+		}
+		if err := limits.SecretText.CheckText(*text); err != nil {
+			return err
+		}
+	}
+	if s.Label != nil && *s.Label != doc.Label {
+		if *s.Label != "" {
+			if err := c.freeLabel(ctx, doc.Owner, doc.Service, *s.Label); err != nil {
+				return err
+			}
+		}
+		doc.Label, doc.Updated = *s.Label, c.now
+	}
+	if s.Description != nil && *s.Description != doc.Description {
+		doc.Description, doc.Updated = *s.Description, c.now
+	}
+	if s.Rotate != nil && *s.Rotate != doc.Rotate {
+		if err := s.Rotate.Check(); *s.Rotate != "" && err != nil {
+			return err
+		}
+		doc.Rotate, doc.NextRotate, doc.RotateDue, doc.Updated = *s.Rotate, s.Rotate.Next(c.now), 0, c.now
+	}
+	if s.Expire != nil {
+		n := strconv.Itoa(doc.Latest)
+		if r, ok := doc.Revisions[n]; ok && !r.Expire.Equal(*s.Expire) {
+			r.Expire, r.Retry, r.Due, r.Updated = s.Expire.UTC().Truncate(time.Millisecond), time.Time{}, false, c.now
+			doc.Revisions[n], doc.Updated = r, c.now
+		}
+	}
+	return nil
+}
+
+// freeLabel checks that an owner may give a label to one more secret, and asserts that it stays so. A label of a service is
+// none of its units', and the other way around.
+func (c *change) freeLabel(ctx context.Context, owner, service, label string) error {
+	key := modeldb.ModelKey
+	if service != "" {
+		key = modeldb.ServiceKey(service)
+		if key != owner { // the service exists as long as the unit
+			if _, err := c.join(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	p, err := c.party(ctx, key)
+	if err != nil {
+		return err
+	}
+	p.labels = true
+	var docs []struct {
+		ID    string `bson:"_id"`
+		Kind  string `bson:"kind"`
+		Owner string `bson:"owner"`
+		Unit  string `bson:"unit"`
+		Token string `bson:"token"`
+	}
+	of := bson.DocElem{Name: "service", Value: service}
+	if service == "" {
+		of.Value = bson.D{{"$exists", false}}
+	}
+	if err := c.DB.All(ctx, modeldb.SecretsC, bson.D{{"label", label}, of}, &docs); err != nil {
+		return err
+	}
+	holders := map[string]string{} // key of the holder → its token
+	for _, d := range docs {
+		if d.Kind == modeldb.KindConsumer {
+			holders[modeldb.UnitKey(d.Unit)] = d.Token
+		} else if e := c.secrets[d.ID]; e == nil || !e.removed && e.doc.Label == label {
+			holders[d.Owner] = d.Token
+		}
+	}
+	for _, e := range c.secrets {
+		if !e.there && e.edits && e.doc.Label == label && e.doc.Service == service {
+			holders[e.doc.Owner] = e.doc.Token
+		}
+	}
+	for _, holder := range slices.Sorted(maps.Keys(holders)) {
+		p, err := c.party(ctx, holder)
+		if err != nil {
+			return err
+		}
+		if p.doc.Token != holders[holder] {
+			continue // it has ended with its owner
+		}
+		ofUnit := strings.HasPrefix(holder, "u#")
+		switch {
+		case holder == owner && owner == modeldb.ModelKey:
+			return entity.Errorf(entity.AlreadyExists, "secret with name %q already exists", label)
+		case holder == owner:
+			return entity.Errorf(entity.AlreadyExists, "secret with label %q already exists", label)
+		case !ofUnit:
+			return entity.Errorf(entity.AlreadyExists, "secret label %q for application %q already exists", label, service)
+		case !strings.HasPrefix(owner, "u#"):
+			return entity.Errorf(entity.AlreadyExists, "secret label %q for a unit of application %q already exists", label, service)
+		}
+	}
+	return nil
+}
+
+func (h *hookChange) update(ctx context.Context, u entity.SecretUpdate) error {
+	e, err := h.owned(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	if u.Content != nil {
+		if err := h.revise(e, u.Content); err != nil {
+			return err
+		}
+	}
+	return h.set(ctx, e, u.SecretSettings)
+}
+
+// remove removes a secret, or a revision of it; what is gone already is no error.
+func (h *hookChange) remove(ctx context.Context, r entity.SecretRemoval) error {
+	e, err := h.owned(ctx, r.ID)
+	if entity.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	h.removeRevision(e, r.Revision)
+	return nil
+}
+
+// removeRevision removes a revision of a secret; with the last of them, or if it is 0, the secret.
+func (c *change) removeRevision(e *edited, revision int) {
+	e.edits = true
+	n := strconv.Itoa(revision)
+	if _, there := e.doc.Revisions[n]; revision != 0 && (!there || len(e.doc.Revisions) > 1) {
+		if there {
+			c.dropRevision(e, n)
+			e.doc.Updated = c.now
+		}
+		return
+	}
+	if !e.there {
+		delete(c.secrets, e.doc.ID)
+	}
+	for n := range e.doc.Revisions {
+		c.dropRevision(e, n)
+	}
+	e.removed = true
+}
+
+// track records which revision of a secret the unit reads from now on. A secret that is gone is not tracked.
+func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
+	e, err := h.secret(ctx, t.ID)
+	if entity.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	scope, err := h.access(ctx, &e.doc, h.unit)
+	if entity.KindOf(err) == entity.Unauthorized {
+		return nil // the grant has ended meanwhile
+	} else if err != nil {
+		return err
+	}
+	token, err := h.join(ctx, modeldb.UnitKey(h.unit.Name))
+	if err != nil {
+		return err
+	}
+	r, err := h.consumer(ctx, h.unit.Name, t.ID, token)
+	if err != nil {
+		return err
+	}
+	revision := t.Revision
+	if _, there := e.doc.Revisions[strconv.Itoa(revision)]; !there {
+		revision = e.doc.Latest
+	}
+	if !r.there && r.doc.ID == "" {
+		all, err := h.DB.Count(ctx, modeldb.SecretsC, bson.D{{"unit", h.unit.Name}})
+		if err == nil {
+			err = limits.SecretsRead.Check(all + 1)
+		}
+		if err != nil {
+			return err
+		}
+		r.doc = modeldb.SecretConsumer{ID: modeldb.SecretConsumerID(h.unit.Name, t.ID), Kind: modeldb.KindConsumer,
+			Secret: t.ID, Owner: e.doc.Owner, OwnerToken: e.doc.Token, Unit: h.unit.Name, Token: token,
+			Service: h.unit.Service}
+	}
+	r.doc.Scope = scope
+	h.move(e, &r.doc, revision)
+	if label := t.Label; label != "" && label != r.doc.Label && e.doc.Owner != modeldb.ServiceKey(h.unit.Service) {
+		if err := limits.SecretText.CheckText(label); err != nil {
+			return err
+		}
+		if err := h.freeLabel(ctx, modeldb.UnitKey(h.unit.Name), h.unit.Service, label); err != nil {
+			return err
+		}
+		r.doc.Label = label
+	}
+	return nil
+}
+
+// move has a reader track a revision, of which it need not be told.
+func (c *change) move(e *edited, r *modeldb.SecretConsumer, revision int) {
+	if r.Tracked != revision {
+		if n := strconv.Itoa(r.Tracked); r.Tracked != 0 {
+			if old, ok := e.doc.Revisions[n]; ok {
+				old.Readers--
+				e.doc.Revisions[n] = old
+			}
+		}
+		if n := strconv.Itoa(revision); revision != 0 {
+			if rev, ok := e.doc.Revisions[n]; ok {
+				rev.Readers++
+				e.doc.Revisions[n] = rev
+				r.Size = rev.Size
+			}
+		}
+		r.Tracked = revision
+	}
+	r.Told, r.Latest = max(r.Told, revision), max(r.Latest, e.doc.Latest)
+}
+
+// access returns the scope by which a unit may read a secret: "" if it is its own or its service's. The error is
+// Unauthorized if it may not.
+func (c *change) access(ctx context.Context, doc *modeldb.Secret, u modeldb.Unit) (scope string, err error) {
+	if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
+		return "", nil
+	}
+	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
+		g, err := c.grantTo(ctx, doc, subject)
+		if err != nil || g != nil {
+			return scopeOf(g), err
+		}
+	}
+	return "", entity.Errorf(entity.Unauthorized, "permission denied")
+}
+
+func scopeOf(g *modeldb.SecretGrant) string {
+	if g == nil {
+		return ""
+	}
+	return g.Scope
+}
+
+// grantTo returns the grant of a secret to a subject, if it is in force, and depends on it.
+func (c *change) grantTo(ctx context.Context, doc *modeldb.Secret, subject string) (*modeldb.SecretGrant, error) {
+	id := modeldb.SecretGrantID(doc.ID, subject)
+	var g modeldb.SecretGrant
+	if op, ok := c.others[id]; ok {
+		g, _ = op.doc.(modeldb.SecretGrant)
+		if op.doc == nil {
+			return nil, nil
+		}
+		return &g, nil
+	}
+	there, err := c.read(ctx, id, &g)
+	if err != nil || !there || g.OwnerToken != doc.Token {
+		return nil, err
+	}
+	for key, token := range map[string]string{g.Subject: g.Token, g.Scope: g.ScopeToken} {
+		if key == modeldb.ModelKey {
+			continue
+		}
+		p, err := c.party(ctx, key)
+		if err != nil || !p.there || p.doc.Token != token {
+			return nil, err
+		}
+	}
+	return &g, nil
+}
+
+// grant lets the other end of a relation, or a unit there, read a secret.
+func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
+	e, err := h.owned(ctx, g.ID)
+	if err != nil {
+		return err
+	}
+	rel, err := h.DB.RelationByID(ctx, g.Relation)
+	if err != nil {
+		return err
+	}
+	if _, err := rel.Endpoint(h.unit.Service); err != nil {
+		return err
+	}
+	if rel.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "cannot grant access to secret in scope of %q which is not alive", rel.Key)
+	}
+	h.o.AssertLife(modeldb.RelationsC, rel.Key, entity.Alive)
+	service := g.Subject
+	if strings.Contains(g.Subject, "/") {
+		service = entity.UnitService(g.Subject)
+	}
+	if far := rel.Counterpart(h.unit.Service).Service; service != far {
+		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q", g.ID, g.Subject, rel.Key)
+	}
+	if err := h.assertSubject(ctx, g.Subject); err != nil {
+		return err
+	}
+	subject := modeldb.PartyKey(g.Subject)
+	if subject == e.doc.Owner {
+		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
+	}
+	return h.put(ctx, e, subject, modeldb.RelationKey(rel.ID), rel.Key)
+}
+
+// assertSubject asserts that what a secret is granted to is Alive.
+func (c *change) assertSubject(ctx context.Context, name string) error {
+	collection, life := modeldb.ServicesC, entity.Alive
+	if strings.Contains(name, "/") {
+		u, err := c.DB.Unit(ctx, name)
+		if err != nil {
+			return err
+		}
+		collection, life = modeldb.UnitsC, u.Life
+	} else if s, err := c.DB.Service(ctx, name); entity.IsNotFound(err) {
+		if _, err := c.DB.Remote(ctx, name); err == nil {
+			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot grant a secret to %q, which is in another model", name),
+				"Secrets can be shared within a model only.")
+		}
+		return err
+	} else if err != nil {
+		return err
+	} else {
+		life = s.Life
+	}
+	if life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "cannot grant dying %q access to secret", name)
+	}
+	c.o.AssertLife(collection, name, entity.Alive)
+	return nil
+}
+
+// put makes a grant, of a subject that the transaction asserts to exist, while a scope lasts, which it also asserts.
+func (c *change) put(ctx context.Context, e *edited, subject, scope, name string) error {
+	has, err := c.grantTo(ctx, &e.doc, subject)
+	if err != nil {
+		return err
+	}
+	if has != nil && has.Scope == scope {
+		return nil
+	}
+	if has != nil {
+		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
+	}
+	n, err := c.DB.Count(ctx, modeldb.SecretsC, bson.D{{"secret", e.doc.ID}, {"kind", modeldb.KindGrant}})
+	if err == nil {
+		err = limits.SecretGrants.Check(n + 1)
+	}
+	if err != nil {
+		return err
+	}
+	token, err := c.join(ctx, subject)
+	if err != nil {
+		return err
+	}
+	g := modeldb.SecretGrant{ID: modeldb.SecretGrantID(e.doc.ID, subject), Kind: modeldb.KindGrant, Secret: e.doc.ID,
+		OwnerToken: e.doc.Token, Subject: subject, Token: token, Scope: scope, ScopeName: name}
+	if g.ScopeToken, err = c.join(ctx, scope); err != nil {
+		return err
+	}
+	var old modeldb.SecretGrant
+	there, err := c.read(ctx, g.ID, &old) // one that has ended
+	if err != nil {
+		return err
+	}
+	e.edits = true
+	c.other(g.ID, txnOp{doc: g, there: there, assert: bson.D{{"token", old.Token}, {"scopetoken", old.ScopeToken}},
+		replace: bson.D{{"ownertoken", g.OwnerToken}, {"token", g.Token}, {"scope", g.Scope}, {"scopetoken", g.ScopeToken},
+			{"scopename", g.ScopeName}}})
+	return nil
+}
+
+func (h *hookChange) revoke(ctx context.Context, r entity.SecretRevocation) error {
+	e, err := h.owned(ctx, r.ID)
+	if entity.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return h.take(ctx, e, modeldb.PartyKey(r.Subject))
+}
+
+// take ends a grant, if there is one.
+func (c *change) take(ctx context.Context, e *edited, subject string) error {
+	id := modeldb.SecretGrantID(e.doc.ID, subject)
+	var g modeldb.SecretGrant
+	there, err := c.read(ctx, id, &g)
+	if err != nil || !there {
+		return err
+	}
+	e.edits = true
+	c.other(id, txnOp{there: true, assert: bson.D{{"token", g.Token}, {"scopetoken", g.ScopeToken}}})
+	return nil
+}
+
+// told records that the unit was told of an event.
+func (h *hookChange) told(ctx context.Context, event entity.SecretEvent) error {
+	if event.Kind == entity.SecretChanged {
+		p, err := h.party(ctx, modeldb.UnitKey(h.unit.Name))
+		if err != nil || !p.there {
+			return err
+		}
+		r, err := h.consumer(ctx, h.unit.Name, event.ID, p.doc.Token)
+		if err == nil && r.there {
+			r.doc.Told = max(r.doc.Told, event.Revision)
+		}
+		return err
+	}
+	e, err := h.owned(ctx, event.ID)
+	if entity.IsNotFound(err) {
+		return nil // removed by the hook, or since
+	} else if err != nil {
+		return err
+	}
+	n := strconv.Itoa(event.Revision)
+	r, there := e.doc.Revisions[n]
+	switch {
+	case event.Kind == entity.SecretRotate && e.doc.RotateDue != 0:
+		h.rotated(&e.doc)
+	case !there:
+	case event.Kind == entity.SecretExpired && r.Due:
+		r.Due, r.Retry = false, h.now.Add(retryAfter)
+		e.doc.Revisions[n] = r
+	case event.Kind == entity.SecretRemove && r.Obsolete:
+		r.Told = true
+		e.doc.Revisions[n] = r
+	}
+	return nil
+}
+
+// rotated decides when the secret is to be rotated next: regularly if there is a newer revision than when it was due, and
+// soon if there isn't, or if the latest one ends before the next time. Times that have passed meanwhile are made up once.
+func (c *change) rotated(doc *modeldb.Secret) {
+	due := doc.RotateDue
+	doc.RotateDue = 0
+	ahead := func(next, otherwise time.Time) time.Time {
+		if next.After(c.now) {
+			return next
+		}
+		return otherwise
+	}
+	soon := ahead(doc.NextRotate.Add(retryAfter), c.now.Add(retryAfter))
+	if doc.Latest == due {
+		doc.NextRotate = soon
+		return
+	}
+	next := ahead(doc.Rotate.Next(doc.NextRotate), doc.Rotate.Next(c.now))
+	if ends := doc.Revisions[strconv.Itoa(doc.Latest)].Expire; !ends.IsZero() && ends.Before(next) {
+		next = soon
+	}
+	doc.NextRotate = next
+}

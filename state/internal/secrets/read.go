@@ -1,0 +1,351 @@
+package secrets
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+)
+
+// A unit reads what it tracks ahead, with the first secret that it asks for: at most so many, of so many bytes, as a
+// charm that reads one usually reads all that it has.
+const (
+	aheadSecrets = 50
+	aheadBytes   = 512 << 10
+)
+
+// documents are what decides whether a unit may read secrets, and the content, by id.
+type documents struct {
+	parties  map[string]modeldb.Party
+	secrets  map[string]modeldb.Secret
+	grants   map[string]modeldb.SecretGrant
+	contents map[string]modeldb.SecretContent
+}
+
+// fetch reads the documents with these ids in one query.
+func (s Secrets) fetch(ctx context.Context, into *documents, ids []string) error {
+	var raw []bson.Raw
+	if err := s.DB.All(ctx, modeldb.SecretsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &raw); err != nil {
+		return err
+	}
+	if into.parties == nil {
+		*into = documents{map[string]modeldb.Party{}, map[string]modeldb.Secret{}, map[string]modeldb.SecretGrant{},
+			map[string]modeldb.SecretContent{}}
+	}
+	for _, r := range raw {
+		var head struct {
+			ID   string `bson:"_id"`
+			Kind string `bson:"kind"`
+		}
+		err := r.Unmarshal(&head)
+		switch head.Kind {
+		case modeldb.KindParty:
+			err = cmp.Or(err, keep(into.parties, head.ID, r))
+		case modeldb.KindSecret:
+			err = cmp.Or(err, keep(into.secrets, head.ID, r))
+		case modeldb.KindGrant:
+			err = cmp.Or(err, keep(into.grants, head.ID, r))
+		case modeldb.KindContent:
+			err = cmp.Or(err, keep(into.contents, head.ID, r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether a party or a content was read.
+func (d documents) has(id string) bool {
+	_, party := d.parties[id]
+	_, content := d.contents[id]
+	return party || content
+}
+
+func keep[D any](docs map[string]D, id string, raw bson.Raw) error {
+	var doc D
+	err := raw.Unmarshal(&doc)
+	docs[id] = doc
+	return err
+}
+
+// readBy are the ids of what decides whether a unit may read a secret of an owner, and of the scope of its grant, as far as
+// they are known.
+func readBy(u modeldb.Unit, id, owner, scope string) []string {
+	ids := []string{id, modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service),
+		modeldb.SecretGrantID(id, modeldb.UnitKey(u.Name)), modeldb.SecretGrantID(id, modeldb.ServiceKey(u.Service))}
+	for _, key := range []string{owner, scope} {
+		if key != "" {
+			ids = append(ids, key)
+		}
+	}
+	return ids
+}
+
+// mayRead reports whether a unit may read a secret.
+func (d documents) mayRead(u modeldb.Unit, doc modeldb.Secret) bool {
+	if !d.ownedBy(doc) {
+		return false
+	}
+	if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
+		return true
+	}
+	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
+		g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]
+		if there && g.OwnerToken == doc.Token && d.parties[subject].Token == g.Token && d.parties[g.Scope].Token == g.ScopeToken {
+			return true
+		}
+	}
+	return false
+}
+
+// ownedBy reports whether the owner of a secret is there.
+func (d documents) ownedBy(doc modeldb.Secret) bool { return d.parties[doc.Owner].Token == doc.Token }
+
+// Read returns the secret that a unit asks for, and others that it tracks. The errors are Juju's: NotFound, and
+// Unauthorized for a secret that there is and that was not granted to the unit.
+func (s Secrets) Read(ctx context.Context, u modeldb.Unit, q entity.SecretQuery) (r entity.SecretRead, err error) {
+	tracked, err := all[modeldb.SecretConsumer](ctx, s, modeldb.KindConsumer, bson.DocElem{Name: "unit", Value: u.Name})
+	if err != nil {
+		return r, err
+	}
+	if q.ID == "" {
+		if q.ID, err = s.labelled(ctx, u, tracked, q.Label); err != nil {
+			return r, err
+		}
+	}
+	var mine modeldb.SecretConsumer
+	if i := slices.IndexFunc(tracked, func(c modeldb.SecretConsumer) bool { return c.Secret == q.ID }); i >= 0 {
+		mine = tracked[i]
+		tracked = slices.Delete(tracked, i, i+1)
+	}
+	ids := readBy(u, q.ID, mine.Owner, mine.Scope)
+	for _, n := range []int{mine.Tracked, mine.Latest} {
+		if n > 0 {
+			ids = append(ids, modeldb.SecretContentID(q.ID, n))
+		}
+	}
+	ahead, bytes := tracked[:0:0], mine.Size
+	for _, c := range tracked {
+		if bytes += c.Size; len(ahead) == aheadSecrets || bytes > aheadBytes {
+			break
+		}
+		ahead = append(ahead, c)
+		ids = append(append(ids, readBy(u, c.Secret, c.Owner, c.Scope)...), modeldb.SecretContentID(c.Secret, c.Tracked))
+	}
+	slices.Sort(ids)
+	var d documents
+	if err := s.fetch(ctx, &d, slices.Compact(ids)); err != nil {
+		return r, err
+	}
+	if r.Secret, err = s.value(ctx, &d, u, mine, q); err != nil {
+		return r, err
+	}
+	for _, c := range ahead {
+		doc, there := d.secrets[c.Secret]
+		if !there || !d.mayRead(u, doc) || d.parties[modeldb.UnitKey(u.Name)].Token != c.Token {
+			continue
+		}
+		content, there := d.contents[modeldb.SecretContentID(c.Secret, c.Tracked)]
+		if !there {
+			continue
+		}
+		value := valueOf(u, doc, c, c.Tracked)
+		if value.Content, err = s.open(content); err == nil {
+			r.Others = append(r.Others, value)
+		}
+	}
+	return r, nil
+}
+
+// labelled returns the ID of the secret that a unit calls by a label: its own or its service's, or one that it has read.
+func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb.SecretConsumer, label string) (string, error) {
+	for _, c := range tracked {
+		if c.Label == label && label != "" {
+			return c.Secret, nil
+		}
+	}
+	owned, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, bson.DocElem{Name: "label", Value: label},
+		bson.DocElem{Name: "service", Value: u.Service})
+	if err != nil {
+		return "", err
+	}
+	for _, doc := range owned {
+		if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
+			return doc.ID, nil
+		}
+	}
+	return "", entity.Errorf(entity.NotFound, "consumer label %q not found", label)
+}
+
+// value returns the secret that a query is for; it reads what d lacks.
+func (s Secrets) value(ctx context.Context, d *documents, u modeldb.Unit, mine modeldb.SecretConsumer,
+	q entity.SecretQuery) (v entity.SecretValue, err error) {
+	doc, there := d.secrets[q.ID]
+	if !there {
+		return v, errNotFound(q.ID)
+	}
+	if mine.Token != "" && d.parties[modeldb.UnitKey(u.Name)].Token != mine.Token {
+		mine = modeldb.SecretConsumer{}
+	}
+	revision := mine.Tracked
+	if q.Latest || revision == 0 {
+		revision = doc.Latest
+	}
+	content := modeldb.SecretContentID(q.ID, revision)
+	ids := []string{doc.Owner, content}
+	for _, g := range d.grants {
+		if g.Secret == doc.ID {
+			ids = append(ids, g.Scope)
+		}
+	}
+	if ids = slices.DeleteFunc(ids, d.has); len(ids) > 0 {
+		slices.Sort(ids)
+		if err := s.fetch(ctx, d, slices.Compact(ids)); err != nil {
+			return v, err
+		}
+	}
+	if !d.ownedBy(doc) {
+		return v, errNotFound(q.ID)
+	}
+	if !d.mayRead(u, doc) {
+		return v, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	sealed, there := d.contents[content]
+	if !there {
+		return v, entity.WithHint(entity.Errorf(entity.NotFound, "secret revision %d of %q not found", revision, q.ID),
+			"its owner has removed it; secret-get --refresh reads the latest one")
+	}
+	v = valueOf(u, doc, mine, revision)
+	v.Content, err = s.open(sealed)
+	return v, err
+}
+
+func valueOf(u modeldb.Unit, doc modeldb.Secret, mine modeldb.SecretConsumer, revision int) entity.SecretValue {
+	return entity.SecretValue{ID: doc.ID, Revision: revision, Latest: doc.Latest, Tracked: mine.Tracked, Label: mine.Label,
+		OfUnit: doc.Owner == modeldb.UnitKey(u.Name), OfService: doc.Owner == modeldb.ServiceKey(u.Service)}
+}
+
+// Owned returns the secrets of a unit and of its service, by ID, with their grants.
+func (s Secrets) Owned(ctx context.Context, u modeldb.Unit) ([]entity.SecretInfo, error) {
+	owners := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
+	docs, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret,
+		bson.DocElem{Name: "owner", Value: bson.D{{"$in", owners}}})
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	return s.infos(ctx, docs, true)
+}
+
+// infos describes secrets whose owners there are, by ID, with the grants in force if access is true.
+func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) ([]entity.SecretInfo, error) {
+	var given []modeldb.SecretGrant
+	keys := map[string]bool{}
+	ids := make([]string, len(docs))
+	for i, doc := range docs {
+		keys[doc.Owner], ids[i] = true, doc.ID
+	}
+	if access {
+		var err error
+		given, err = all[modeldb.SecretGrant](ctx, s, modeldb.KindGrant, bson.DocElem{Name: "secret", Value: bson.D{{"$in", ids}}})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range given {
+			keys[g.Subject], keys[g.Scope] = true, true
+		}
+	}
+	var d documents
+	if err := s.fetch(ctx, &d, slices.Sorted(maps.Keys(keys))); err != nil {
+		return nil, err
+	}
+	grants := map[string][]entity.SecretAccess{}
+	for _, g := range given {
+		if d.parties[g.Subject].Token == g.Token && d.parties[g.Scope].Token == g.ScopeToken {
+			relation, _ := strconv.Atoi(strings.TrimPrefix(g.Scope, "r#"))
+			grants[g.Secret+g.OwnerToken] = append(grants[g.Secret+g.OwnerToken], entity.SecretAccess{
+				Subject: modeldb.PartyTag(g.Subject, "").ID, Scope: g.ScopeName, Relation: relation})
+		}
+	}
+	infos := make([]entity.SecretInfo, 0, len(docs))
+	for _, doc := range docs {
+		if !d.ownedBy(doc) {
+			continue
+		}
+		info := infoOf(doc, s.DB.UUID)
+		info.Access = grants[doc.ID+doc.Token]
+		slices.SortFunc(info.Access, func(a, b entity.SecretAccess) int { return entity.CompareNatural(a.Subject, b.Subject) })
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b entity.SecretInfo) int { return strings.Compare(a.ID, b.ID) })
+	return infos, nil
+}
+
+func infoOf(doc modeldb.Secret, model string) entity.SecretInfo {
+	info := entity.SecretInfo{ID: doc.ID, Owner: modeldb.PartyTag(doc.Owner, model), OfUnit: strings.HasPrefix(doc.Owner, "u#"),
+		Label: doc.Label, Description: doc.Description, Rotate: doc.Rotate, NextRotate: doc.NextRotate,
+		AutoPrune: doc.AutoPrune, Latest: doc.Latest, Checksum: doc.Checksum, Created: doc.Created, Updated: doc.Updated,
+		Expire: doc.Revisions[strconv.Itoa(doc.Latest)].Expire}
+	for _, n := range numbers(doc) {
+		r := doc.Revisions[n]
+		info.Revisions = append(info.Revisions, entity.SecretRevision{Revision: number(n), Created: r.Created, Updated: r.Updated,
+			Expire: r.Expire, Obsolete: r.Obsolete})
+	}
+	return info
+}
+
+// Events returns what a unit is to be told, in order: of its service's secrets what the leader is to be told.
+func (s Secrets) Events(ctx context.Context, u modeldb.Unit) (events []entity.SecretEvent, err error) {
+	var parties []modeldb.Party
+	keys := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
+	if err := s.DB.All(ctx, modeldb.SecretsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &parties); err != nil || len(parties) == 0 {
+		return nil, err
+	}
+	tokens, told := map[string]string{}, []string{}
+	for _, p := range parties {
+		tokens[p.Key] = p.Token
+		if p.News > 0 {
+			told = append(told, p.Key)
+		}
+	}
+	if token := tokens[keys[0]]; token != "" {
+		read, err := all[modeldb.SecretConsumer](ctx, s, modeldb.KindConsumer, bson.DocElem{Name: "unit", Value: u.Name})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(read, func(a, b modeldb.SecretConsumer) int { return strings.Compare(a.ID, b.ID) })
+		for _, c := range read {
+			if c.Latest <= c.Told || c.Token != token {
+				continue
+			}
+			label := c.Label
+			if label == "" && (c.Owner == keys[0] || c.Owner == keys[1]) {
+				var doc modeldb.Secret
+				if _, err := s.read(ctx, c.Secret, &doc); err != nil {
+					return nil, err
+				}
+				label = doc.Label
+			}
+			events = append(events, entity.SecretEvent{Kind: entity.SecretChanged, ID: c.Secret, Revision: c.Latest, Label: label})
+		}
+	}
+	if len(told) == 0 {
+		return events, nil
+	}
+	docs, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret,
+		bson.DocElem{Name: "owner", Value: bson.D{{"$in", told}}}, bson.DocElem{Name: "news", Value: true})
+	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
+	for _, doc := range docs {
+		if doc.Token == tokens[doc.Owner] {
+			events = append(events, eventsOf(doc)...)
+		}
+	}
+	return events, err
+}

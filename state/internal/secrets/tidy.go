@@ -1,0 +1,191 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/mongo"
+	"juju/state/mongo/cursor"
+)
+
+// dueAtOnce is how many secrets one transaction changes when a rotation or expiry is due, or units are told of a revision.
+const dueAtOnce = 20
+
+// Due has owners told of the rotations and expiries whose time has come. again is the time until the next one; 0 if none is
+// known.
+func (s Secrets) Due(ctx context.Context) (again time.Duration, err error) {
+	now := s.DB.Now()
+	var due, later []modeldb.Secret
+	err = s.DB.Reading(ctx, modeldb.SecretsC, func(c *mgo.Collection) error {
+		if err := cursor.Find(c, bson.D{{"next", bson.D{{"$lte", now}}}}).All(&due); err != nil {
+			return err
+		}
+		return cursor.Find(c, bson.D{{"next", bson.D{{"$gt", now}}}}).Sort("next").Limit(1).All(&later)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot find the secrets that are due: %w", err)
+	}
+	for batch := range slices.Chunk(due, dueAtOnce) {
+		if err := s.tellDue(ctx, batch); err != nil {
+			return 0, err
+		}
+	}
+	for _, doc := range later {
+		again = max(doc.Next.Sub(now), time.Second)
+	}
+	return again, nil
+}
+
+// tellDue has the owners of secrets told of what is due now.
+func (s Secrets) tellDue(ctx context.Context, docs []modeldb.Secret) error {
+	p := s.NewPlan()
+	return s.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		c := s.change(p, o)
+		for _, doc := range docs {
+			e, err := c.secret(ctx, doc.ID)
+			if entity.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			if e.doc.Next.IsZero() || e.doc.Next.After(p.now) {
+				continue
+			}
+			e.edits = true
+			if e.doc.RotateDue == 0 && !e.doc.NextRotate.IsZero() && !e.doc.NextRotate.After(p.now) {
+				e.doc.RotateDue = e.doc.Latest
+			}
+			for n, r := range e.doc.Revisions {
+				at := r.Expire
+				if !r.Retry.IsZero() {
+					at = r.Retry
+				}
+				if !r.Due && !at.IsZero() && !at.After(p.now) {
+					r.Due = true
+					e.doc.Revisions[n] = r
+				}
+			}
+		}
+		return c.flush(ctx)
+	})
+}
+
+// Tell tells the units that read a secret of its latest revision.
+func (s Secrets) Tell(ctx context.Context, id string) error {
+	var doc modeldb.Secret
+	if there, err := s.read(ctx, id, &doc); err != nil || !there {
+		return err
+	}
+	readers, err := all[modeldb.SecretConsumer](ctx, s, modeldb.KindConsumer, bson.DocElem{Name: "secret", Value: id},
+		bson.DocElem{Name: "latest", Value: bson.D{{"$lt", doc.Latest}}})
+	if err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(readers, dueAtOnce) {
+		err := s.DB.Change(ctx, func(o *modeltxn.Ops) error {
+			for _, r := range batch {
+				var now modeldb.SecretConsumer
+				there, err := s.read(ctx, r.ID, &now)
+				if err != nil {
+					return err
+				}
+				if there && now.Latest < doc.Latest {
+					o.Update(modeldb.SecretsC, r.ID, bson.D{{"token", now.Token}, {"latest", now.Latest}},
+						bson.D{{"$set", bson.D{{"latest", doc.Latest}}}})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DropParty deletes the secrets of a removed service or unit, what was granted to it, and what it has read, of which
+// revisions can become obsolete.
+func (s Secrets) DropParty(ctx context.Context, token string) (done bool, err error) {
+	of := bson.DocElem{Name: "token", Value: token}
+	read, err := all[modeldb.SecretConsumer](ctx, s, modeldb.KindConsumer, of)
+	if err != nil {
+		return false, err
+	}
+	for batch := range slices.Chunk(read, dueAtOnce) {
+		if err := s.forget(ctx, batch); err != nil {
+			return false, err
+		}
+	}
+	owned, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, of)
+	if err != nil {
+		return false, err
+	}
+	left := 0
+	for _, doc := range owned {
+		ended, err := s.DropSecret(ctx, doc.ID)
+		if err != nil {
+			return false, err
+		}
+		if !ended {
+			left++
+		}
+	}
+	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{of})
+	return left+rest == 0, err
+}
+
+// forget removes what a removed unit has read.
+func (s Secrets) forget(ctx context.Context, read []modeldb.SecretConsumer) error {
+	p := s.NewPlan()
+	return s.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		c := s.change(p, o)
+		for _, r := range read {
+			reader, err := c.consumer(ctx, r.Unit, r.Secret, r.Token)
+			if err != nil {
+				return err
+			}
+			if !reader.there {
+				continue
+			}
+			reader.removed = true
+			e, err := c.secret(ctx, r.Secret)
+			if err == nil {
+				rev := strconv.Itoa(reader.was.Tracked)
+				if tracked, ok := e.doc.Revisions[rev]; ok {
+					tracked.Readers--
+					e.doc.Revisions[rev] = tracked
+				}
+			} else if !entity.IsNotFound(err) {
+				return err
+			}
+		}
+		if err := c.flush(ctx); err != nil {
+			return err
+		}
+		if o.Len() == 0 {
+			return mongo.ErrNothing
+		}
+		return nil
+	})
+}
+
+// DropSecret deletes what is left of a removed secret: its revisions, its grants, and what units have read of it.
+func (s Secrets) DropSecret(ctx context.Context, id string) (done bool, err error) {
+	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{{"secret", id}})
+	return rest == 0, err
+}
+
+// DropGrants deletes what was granted while a removed relation lasted, by the relation's key.
+func (s Secrets) DropGrants(ctx context.Context, scope string) (done bool, err error) {
+	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{{"scope", scope}, {"kind", modeldb.KindGrant}})
+	return rest == 0, err
+}

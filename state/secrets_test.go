@@ -1,0 +1,430 @@
+package state_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// content returns the content of a secret with the value of its key "password".
+func content(password string) entity.SecretContent {
+	return entity.SecretContent{"password": base64.StdEncoding.EncodeToString([]byte(password))}
+}
+
+// A safe is a world with secrets: mysql, whose unit mysql/0 leads, in a relation with wordpress.
+type safe struct {
+	*world
+	epochs map[string]int64 // of leaders, by unit
+	now    time.Time
+	rel    *state.Relation
+}
+
+func newSafe(t *testing.T) *safe {
+	v := &safe{epochs: map[string]int64{}, now: time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: func() time.Time { return v.now }})
+	v.world = &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st, store: statetest.StoreOf(ctrl)}
+	v.deploy("mysql", statetest.MySQL, 2)
+	v.deploy("wordpress", statetest.Wordpress, 2)
+	v.rel = v.relate("mysql:server", "wordpress:db")
+	for _, name := range []string{"mysql/0", "mysql/1", "wordpress/0", "wordpress/1"} {
+		v.started(name)
+	}
+	v.lead("mysql/0")
+	return v
+}
+
+func (v *safe) lead(unit string) {
+	v.Helper()
+	epoch, err := v.unit(unit).ClaimLeadership(v.ctx, time.Minute)
+	v.ok(err)
+	v.epochs[unit] = epoch
+}
+
+// hook commits changes of a unit's hook.
+func (v *safe) hook(unit string, c entity.SecretChanges) error {
+	c.Epoch = v.epochs[unit]
+	return v.unit(unit).CommitHook(v.ctx, entity.HookChanges{Secrets: &c})
+}
+
+// adds adds a secret of the unit's service, or of the unit, and returns its ID.
+func (v *safe) adds(unit, label, password string, ofUnit bool) string {
+	v.Helper()
+	id := entity.NewSecretID()
+	v.ok(v.hook(unit, entity.SecretChanges{Create: []entity.NewSecret{{ID: id, OfUnit: ofUnit,
+		SecretSettings: entity.SecretSettings{Label: &label, Content: content(password)}}}}))
+	return id
+}
+
+func (v *safe) sets(unit, id, password string) {
+	v.Helper()
+	v.ok(v.hook(unit, entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id,
+		SecretSettings: entity.SecretSettings{Content: content(password)}}}}))
+}
+
+// grants grants a secret of mysql to a service or unit.
+func (v *safe) grants(unit, id, subject string) error {
+	return v.hook(unit, entity.SecretChanges{Grant: []entity.SecretGrant{{ID: id, Relation: v.rel.ID(), Subject: subject}}})
+}
+
+// destroys destroys a service whose last unit this is.
+func (v *safe) destroys(service, unit string) {
+	v.Helper()
+	s, err := v.st.Service(v.ctx, service)
+	v.ok(err)
+	v.ok(s.Destroy(v.ctx, entity.Destruction{}))
+	v.clean()
+	v.end(unit)
+}
+
+// reads checks which password a unit reads, and in which revision.
+func (v *safe) reads(unit string, q entity.SecretQuery, want string) entity.SecretValue {
+	v.Helper()
+	r, err := v.unit(unit).Secret(v.ctx, q)
+	got := ""
+	if err != nil {
+		got = err.Error()
+	} else {
+		text, _ := base64.StdEncoding.DecodeString(r.Secret.Content["password"])
+		got = fmt.Sprintf("%s in %d of %d", text, r.Secret.Revision, r.Secret.Latest)
+	}
+	if got != want {
+		v.Errorf("%s reads %q, want %q", unit, got, want)
+	}
+	return r.Secret
+}
+
+// tracks has a unit read a secret as secret-get does, and track what it has read.
+func (v *safe) tracks(unit string, q entity.SecretQuery, want string) {
+	v.Helper()
+	got := v.reads(unit, q, want)
+	v.ok(v.hook(unit, entity.SecretChanges{Track: []entity.SecretTracking{{ID: got.ID, Revision: got.Revision}}}))
+}
+
+// told checks what a unit is to be told, and has it run the hooks.
+func (v *safe) told(unit string, want ...string) {
+	v.Helper()
+	v.clean()
+	info, err := v.unit(unit).Info(v.ctx)
+	v.ok(err)
+	var got []string
+	for _, e := range info.Secrets {
+		got = append(got, fmt.Sprintf("%s %s %d", e.Kind, e.Label, e.Revision))
+		v.ok(v.hook(unit, entity.SecretChanges{Told: &e}))
+	}
+	if !slices.Equal(got, want) {
+		v.Errorf("%s is told %q, want %q", unit, got, want)
+	}
+	info, err = v.unit(unit).Info(v.ctx)
+	v.ok(err)
+	if len(info.Secrets) > 0 {
+		v.Errorf("%s was told, and still is told %v", unit, info.Secrets)
+	}
+}
+
+// A service's secret is read by those to whom it is granted. Each reads the revision that it tracks, is told of newer ones,
+// and when none reads a revision any more, the leader is told.
+func TestSecretOfAService(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "db", "one", false)
+	q, latest := entity.SecretQuery{ID: id}, entity.SecretQuery{ID: id, Latest: true}
+	v.reads("wordpress/0", q, "permission denied")
+	v.reads("mysql/1", entity.SecretQuery{Label: "db"}, "one in 1 of 1")
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.tracks("wordpress/0", q, "one in 1 of 1")
+	v.tracks("wordpress/1", q, "one in 1 of 1")
+	v.told("wordpress/0")
+
+	v.sets("mysql/0", id, "one") // the same
+	v.sets("mysql/0", id, "two")
+	v.sets("mysql/0", id, "three")
+	v.reads("wordpress/0", q, "one in 1 of 3")
+	v.reads("wordpress/0", latest, "three in 3 of 3")
+	v.told("wordpress/0", "changed  3")
+	v.told("wordpress/1", "changed  3")
+	v.told("mysql/0", "remove db 2") // no one has read it
+	v.tracks("wordpress/0", latest, "three in 3 of 3")
+	v.told("mysql/0")
+	v.tracks("wordpress/1", latest, "three in 3 of 3")
+	v.reads("wordpress/1", q, "three in 3 of 3")
+	v.told("mysql/0", "remove db 1")
+	v.told("wordpress/1")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 1}, {ID: id, Revision: 2}, {ID: id, Revision: 2}}}))
+
+	owned, err := v.unit("mysql/1").OwnedSecrets(v.ctx)
+	v.ok(err)
+	got := owned[0]
+	if len(owned) != 1 || got.ID != id || got.Label != "db" || got.Latest != 3 || got.OfUnit || len(got.Revisions) != 1 ||
+		fmt.Sprint(got.Access) != fmt.Sprintf("[{wordpress wordpress:db mysql:server %d}]", v.rel.ID()) {
+		t.Errorf("mysql owns %+v", owned)
+	}
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Revoke: []entity.SecretRevocation{{ID: id, Subject: "wordpress"}}}))
+	v.reads("wordpress/0", q, "permission denied")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	v.reads("wordpress/0", q, fmt.Sprintf("secret %q not found", id))
+	v.told("wordpress/0")
+	v.checkClean()
+}
+
+// The store has no content in clear, and a controller with another key reads none.
+func TestSecretsAreSealed(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "db", "correct horse battery", false)
+	dump := v.dump()
+	if strings.Contains(dump, "battery") || strings.Contains(dump, content("correct horse battery")["password"]) || !strings.Contains(dump, id) {
+		t.Error("the content is in the store, or the secret isn't")
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", content("battery"), content("battery"), content("battery"), content("battery")); strings.Contains(text, "battery") ||
+		strings.Contains(text, content("battery")["password"]) {
+		t.Errorf("content prints as %q", text)
+	}
+}
+
+// Names of all that a unit or service had end with it, whatever comes after it with the same name.
+func TestSecretsEndWithTheirOwner(t *testing.T) {
+	v := newSafe(t)
+	id, own := v.adds("mysql/0", "db", "one", false), v.adds("mysql/0", "own", "two", true)
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.ok(v.grants("mysql/0", own, "wordpress/0"))
+	v.tracks("wordpress/0", entity.SecretQuery{ID: own}, "two in 1 of 1")
+	v.tracks("mysql/1", entity.SecretQuery{Label: "db"}, "one in 1 of 1")
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id}, "one in 1 of 1")
+
+	v.reads("wordpress/1", entity.SecretQuery{ID: own}, "permission denied")
+	v.reads("mysql/1", entity.SecretQuery{ID: own}, "permission denied")
+	v.sets("mysql/0", id, "three")
+	v.tracks("mysql/1", entity.SecretQuery{Label: "db", Latest: true}, "three in 2 of 2")
+	v.told("mysql/0")
+
+	// With the unit goes what it owned, and what it has read.
+	v.ok(v.unit("wordpress/0").Destroy(v.ctx, entity.Destruction{}))
+	v.end("wordpress/0", v.rel.ID())
+	v.told("mysql/0", "remove db 1")
+	v.ok(v.unit("mysql/0").Destroy(v.ctx, entity.Destruction{}))
+	v.end("mysql/0", v.rel.ID())
+	v.reads("wordpress/1", entity.SecretQuery{ID: own}, fmt.Sprintf("secret %q not found", own))
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, "three in 2 of 2")
+	v.clean()
+	v.reads("wordpress/1", entity.SecretQuery{ID: own}, fmt.Sprintf("secret %q not found", own))
+
+	// With the relation go the grants.
+	v.ok(v.rel.Destroy(v.ctx, entity.Destruction{}))
+	for _, name := range []string{"mysql/1", "wordpress/1"} {
+		v.ok(v.unit(name).LeaveScope(v.ctx, v.rel.ID()))
+	}
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, "permission denied")
+	v.clean()
+	v.rel = v.relate("mysql:server", "wordpress:db")
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, "permission denied")
+	v.lead("mysql/1")
+	v.ok(v.grants("mysql/1", id, "wordpress"))
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, "three in 2 of 2")
+
+	// With the service goes all the rest, at once.
+	v.destroys("mysql", "mysql/1")
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, fmt.Sprintf("secret %q not found", id))
+	v.deploy("mysql", statetest.MySQL, 1)
+	v.reads("wordpress/1", entity.SecretQuery{ID: id}, fmt.Sprintf("secret %q not found", id))
+	owned, err := v.unit("mysql/2").OwnedSecrets(v.ctx)
+	v.ok(err)
+	if len(owned) > 0 {
+		t.Errorf("the new mysql owns %v", owned)
+	}
+	v.clean()
+	v.destroys("mysql", "mysql/2")
+	v.destroys("wordpress", "wordpress/1")
+	v.clean()
+	counts, err := v.st.Counts(v.ctx)
+	v.ok(err)
+	if counts["secrets"] > 0 {
+		t.Errorf("%d documents of secrets are left", counts["secrets"])
+	}
+}
+
+// A hook's changes to secrets are made with its others, or not at all, and are refused in Juju's words.
+func TestSecretChangesAreRefused(t *testing.T) {
+	v := newSafe(t)
+	label, empty, policy := "db", "", entity.RotatePolicy("often")
+	id, own := v.adds("mysql/0", "db", "one", false), v.adds("mysql/1", "mine", "two", true)
+	unknown, fresh := entity.NewSecretID(), entity.NewSecretID()
+	mine := "mine"
+	create := func(c entity.NewSecret) entity.SecretChanges {
+		return entity.SecretChanges{Create: []entity.NewSecret{c}}
+	}
+	with := func(l *string) entity.SecretSettings {
+		return entity.SecretSettings{Label: l, Content: content("x")}
+	}
+	for what, c := range map[string]struct {
+		unit   string
+		change entity.SecretChanges
+		kind   entity.Kind
+		words  string
+	}{
+		"not the leader":    {"mysql/1", create(entity.NewSecret{ID: fresh, SecretSettings: with(&empty)}), entity.LeadershipRefused, "is not the leader"},
+		"the same label":    {"mysql/0", create(entity.NewSecret{ID: fresh, SecretSettings: with(&label)}), entity.AlreadyExists, `secret with label "db" already exists`},
+		"a unit's label":    {"mysql/0", create(entity.NewSecret{ID: fresh, SecretSettings: with(&mine)}), entity.AlreadyExists, `secret label "mine" for a unit of application "mysql" already exists`},
+		"the service's":     {"mysql/1", create(entity.NewSecret{ID: fresh, OfUnit: true, SecretSettings: with(&label)}), entity.AlreadyExists, `secret label "db" for application "mysql" already exists`},
+		"no content":        {"mysql/0", create(entity.NewSecret{ID: fresh}), entity.Invalid, "empty secret value not valid"},
+		"another's ID":      {"wordpress/0", create(entity.NewSecret{ID: id, OfUnit: true, SecretSettings: with(&empty)}), entity.AlreadyExists, "already exists"},
+		"a policy":          {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{Rotate: &policy}}}}, entity.Invalid, `rotate policy "often" not valid`},
+		"another's":         {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: own, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},
+		"a foreign one":     {"wordpress/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},
+		"one that is not":   {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: unknown, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},
+		"to oneself":        {"mysql/0", entity.SecretChanges{Grant: []entity.SecretGrant{{ID: id, Relation: v.rel.ID(), Subject: "mysql"}}}, entity.Invalid, "not at the other end"},
+		"to a strange unit": {"mysql/0", entity.SecretChanges{Grant: []entity.SecretGrant{{ID: id, Relation: v.rel.ID(), Subject: "wordpress/7"}}}, entity.NotFound, "wordpress/7"},
+		"no such relation":  {"mysql/0", entity.SecretChanges{Grant: []entity.SecretGrant{{ID: id, Relation: 77, Subject: "wordpress"}}}, entity.NotFound, "relation 77"},
+	} {
+		before := v.dump()
+		v.refused(v.hook(c.unit, c.change), c.kind, c.words)
+		if v.dump() != before {
+			t.Errorf("%s: something has changed", what)
+		}
+	}
+	// Two units may call their own secrets alike.
+	v.adds("mysql/0", "mine", "three", true)
+	v.ok(v.unit("wordpress/0").Destroy(v.ctx, entity.Destruction{}))
+	v.refused(v.grants("mysql/0", id, "wordpress/0"), entity.NotAlive, `cannot grant dying "wordpress/0" access to secret`)
+	v.ok(v.unit("mysql/0").EnterScope(v.ctx, v.rel.ID()))
+	v.ok(v.rel.Destroy(v.ctx, entity.Destruction{}))
+	v.refused(v.grants("mysql/0", id, "wordpress"), entity.NotAlive, "which is not alive")
+}
+
+// The owner is told when it is time to rotate a secret, once, and again soon if it does nothing; then regularly. Times that
+// have passed while no one looked are made up once.
+func TestRotationOfSecrets(t *testing.T) {
+	v := newSafe(t)
+	due := func(want time.Duration) {
+		t.Helper()
+		again, err := v.st.Secrets().Due(v.ctx)
+		v.ok(err)
+		if again != want {
+			t.Errorf("the next is due in %v, want %v", again, want)
+		}
+	}
+	id := v.adds("mysql/1", "db", "one", true)
+	due(0)
+	policy := entity.RotateMonthly
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{Rotate: &policy}}}}))
+	began := v.now
+	at := policy.Next(began)
+	due(at.Sub(v.now))
+	v.told("mysql/1")
+	v.now = at
+	due(0)
+	due(0)
+	v.told("mysql/1", "rotate db 1") // it does nothing
+	v.told("mysql/1")
+	due(5 * time.Minute)
+	v.now = v.now.Add(5 * time.Minute)
+	due(0)
+	v.sets("mysql/1", id, "two")
+	v.told("mysql/1", "remove db 1", "rotate db 1")
+	due(policy.Next(at.Add(5 * time.Minute)).Sub(v.now))
+	v.now = v.now.AddDate(3, 0, 0) // the clock jumps
+	due(0)
+	v.sets("mysql/1", id, "three")
+	v.told("mysql/1", "remove db 2", "rotate db 2")
+	due(policy.Next(v.now).Sub(v.now))
+
+	// The time of a revision is over, until the owner removes the revision or moves the time.
+	never, soon := entity.RotateNever, v.now.Add(time.Hour)
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{Rotate: &never, Expire: &soon}}}}))
+	due(time.Hour)
+	v.now = soon
+	due(0)
+	v.told("mysql/1", "expired db 3")
+	due(5 * time.Minute)
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "three in 3 of 3")
+	v.now = v.now.Add(5 * time.Minute)
+	due(0)
+	v.told("mysql/1", "expired db 3")
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 3}}}))
+	due(0)
+	v.told("mysql/1")
+}
+
+// A user's secret is read by the services to which it is granted; its old revisions are deleted if it says so.
+func TestSecretsOfUsers(t *testing.T) {
+	v := newSafe(t)
+	id, s := entity.NewSecretID(), v.st.Secrets()
+	v.ok(s.Add(v.ctx, id, "my-secret", entity.SecretSettings{Content: content("one")}))
+	v.refused(s.Add(v.ctx, entity.NewSecretID(), "my-secret", entity.SecretSettings{Content: content("x")}), entity.AlreadyExists,
+		`secret with name "my-secret" already exists`)
+	v.refused(s.Add(v.ctx, entity.NewSecretID(), "My", entity.SecretSettings{Content: content("x")}), entity.Invalid, "not valid")
+	q := entity.SecretQuery{ID: id}
+	v.reads("wordpress/0", q, "permission denied")
+	v.ok(s.Grant(v.ctx, id, "wordpress"))
+	v.refused(s.Grant(v.ctx, id, "nothing"), entity.NotFound, "nothing")
+	v.tracks("wordpress/0", q, "one in 1 of 1")
+	v.ok(s.Update(v.ctx, id, state.SecretChange{SecretSettings: entity.SecretSettings{Content: content("two")}}))
+	v.ok(s.Update(v.ctx, id, state.SecretChange{SecretSettings: entity.SecretSettings{Content: content("three")}}))
+	v.told("wordpress/0", "changed  3")
+	revisions := func(want string) {
+		t.Helper()
+		all, err := s.List(v.ctx, state.SecretFilter{Name: "my-secret"}, true)
+		v.ok(err)
+		got := ""
+		for _, r := range all[0].Revisions {
+			got += fmt.Sprintf("%d %v;", r.Revision, r.Obsolete)
+		}
+		if got != want {
+			t.Errorf("the revisions are %s, want %s", got, want)
+		}
+	}
+	revisions("1 false;2 true;3 false;")
+	prune := true
+	v.ok(s.Update(v.ctx, id, state.SecretChange{AutoPrune: &prune}))
+	revisions("1 false;3 false;")
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id, Latest: true}, "three in 3 of 3")
+	revisions("3 false;")
+	v.refused(s.Remove(v.ctx, id, []int{1}), entity.NotFound, "revision 1")
+	all, err := s.List(v.ctx, state.SecretFilter{}, true)
+	v.ok(err)
+	secret, err := s.Content(v.ctx, all[0], 0)
+	v.ok(err)
+	if !maps.Equal(secret, content("three")) || fmt.Sprint(all[0].Access) != "[{wordpress  0}]" {
+		t.Errorf("the content is wrong, or the access %v", all[0].Access)
+	}
+	v.ok(s.Revoke(v.ctx, id, "wordpress"))
+	v.reads("wordpress/0", q, "permission denied")
+
+	ofCharm := v.adds("mysql/0", "db", "x", false)
+	v.refused(s.Update(v.ctx, ofCharm, state.SecretChange{AutoPrune: &prune}), entity.Unauthorized, "permission denied")
+	v.refused(s.Grant(v.ctx, ofCharm, "wordpress"), entity.Unauthorized, "permission denied")
+	v.ok(s.Remove(v.ctx, id, nil))
+	v.clean()
+	v.reads("wordpress/0", q, fmt.Sprintf("secret %q not found", id))
+	v.checkClean()
+}
+
+// What a hook has read once, it reads ahead the next time, and what the unit may no longer read it doesn't.
+func TestSecretsAreReadAhead(t *testing.T) {
+	v := newSafe(t)
+	var ids []string
+	for i := range 10 {
+		id := v.adds("mysql/0", "", fmt.Sprint("p", i), false)
+		v.ok(v.grants("mysql/0", id, "wordpress"))
+		v.tracks("wordpress/0", entity.SecretQuery{ID: id}, fmt.Sprintf("p%d in 1 of 1", i))
+		ids = append(ids, id)
+	}
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Revoke: []entity.SecretRevocation{{ID: ids[3], Subject: "wordpress"}}}))
+	r, err := v.unit("wordpress/0").Secret(v.ctx, entity.SecretQuery{ID: ids[0]})
+	v.ok(err)
+	got := map[string]bool{r.Secret.ID: true}
+	for _, o := range r.Others {
+		got[o.ID] = true
+	}
+	if got[ids[3]] || len(got) != 9 {
+		t.Errorf("%d secrets are read, the revoked one: %v", len(got), got[ids[3]])
+	}
+}
