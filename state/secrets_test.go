@@ -234,6 +234,7 @@ func TestSecretsEndWithTheirOwner(t *testing.T) {
 	v.destroys("mysql", "mysql/1")
 	v.reads("wordpress/1", entity.SecretQuery{ID: id}, fmt.Sprintf("secret %q not found", id))
 	v.deploy("mysql", statetest.MySQL, 1)
+	v.started("mysql/2")
 	v.reads("wordpress/1", entity.SecretQuery{ID: id}, fmt.Sprintf("secret %q not found", id))
 	owned, err := v.unit("mysql/2").OwnedSecrets(v.ctx)
 	v.ok(err)

@@ -122,7 +122,7 @@ func newSim(t testing.TB, seed uint64) *sim {
 }
 
 func (s *sim) options() controller.Options {
-	return controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
+	return controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost, SecretKey: statetest.SecretKey}
 }
 
 func (s *sim) now() time.Time { return time.UnixMilli(s.clock.Load()).UTC() }

@@ -64,7 +64,7 @@ func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 		t.Fatal(err)
 	}
 	s.world = &world{T: t, ctx: t.Context(), store: s.store}
-	s.ctrl, err = controller.Open(s.ctx, s.store, controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost})
+	s.ctrl, err = controller.Open(s.ctx, s.store, controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost, SecretKey: statetest.SecretKey})
 	s.ok(err)
 	s.st, err = s.ctrl.Model(s.ctx, s.stage.UUID)
 	s.ok(err)
@@ -169,7 +169,7 @@ func sharedStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.world = &world{T: t, ctx: t.Context(), store: s.store}
-	o := controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
+	o := controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost, SecretKey: statetest.SecretKey}
 	s.ok(controller.Initialize(s.ctx, s.store, controller.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, o))
 	s.ctrl, err = controller.Open(s.ctx, s.store, o)

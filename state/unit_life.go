@@ -30,7 +30,7 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 			return err
 		}
 		d := u.st.begin(entity.Destruction{})
-		leaves, err := u.goes(ctx, &d)
+		leaves, err := u.goes(ctx, o, &d)
 		if err == nil && !leaves && u.kind() != lifecycle.Principal {
 			leaves, err = u.isOrphan(ctx, o)
 		}
@@ -45,8 +45,8 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 }
 
 // goes reports whether the unit's agent destroys it because something that it belongs to is no longer Alive, and gives d the
-// force of that. Lives never revert, so there is nothing to assert.
-func (u *Unit) goes(ctx context.Context, d *destruction) (leaves bool, err error) {
+// force of that. It asserts that no more force has come meanwhile.
+func (u *Unit) goes(ctx context.Context, o *ops, d *destruction) (leaves bool, err error) {
 	for _, ref := range lifecycle.RefsFrom(u.kind()) {
 		if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
 			continue
@@ -58,6 +58,7 @@ func (u *Unit) goes(ctx context.Context, d *destruction) (leaves bool, err error
 			}
 			l := target.life()
 			leaves = leaves || l.Life != entity.Alive
+			o.Assert(lifecycle.RowOf(ref.To).In, target.docID(), unraised(*l))
 			if l.Forced() && (d.strength != entity.Force || l.Deadline.Before(d.deadline)) {
 				*d = u.st.again(entity.Force, l.Deadline)
 			}

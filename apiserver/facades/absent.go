@@ -7,12 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// Clients of Juju list what models here do not have, secrets and metrics, to show their pages. These lists are empty. What
-// would add something is not served, and so is refused by name.
-
-func secretsList(context.Context, *Caller, None) (params.EmptyResults, error) {
-	return params.EmptyResults{Results: []struct{}{}}, nil
-}
+// Clients of Juju list what models here do not have, metrics, to show their pages. The list is empty. What would add
+// something is not served, and so is refused by name.
 
 func metricsGet(_ context.Context, _ *Caller, p params.Entities) (params.MetricResults, error) {
 	results := make([]params.EntityMetrics, len(p.Entities))

@@ -21,6 +21,7 @@ import (
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/networks"
 	"juju/cmd/juju/offers"
+	"juju/cmd/juju/secrets"
 	"juju/cmd/juju/services"
 	"juju/cmd/juju/ssh"
 	"juju/cmd/juju/status"
@@ -35,6 +36,7 @@ var groups = []*cobra.Group{
 	{ID: "controllers", Title: "Controllers:"},
 	{ID: "models", Title: "Models:"},
 	{ID: "services", Title: "Services and units:"},
+	{ID: "secrets", Title: "Secrets:"},
 	{ID: "relations", Title: "Relations:"},
 	{ID: "machines", Title: "Machines:"},
 	{ID: "actions", Title: "Actions and commands on units:"},
@@ -94,6 +96,8 @@ services, relations and machines.`
 		{"actions", []*cobra.Command{actions.ActionsCommand(s), actions.ShowActionCommand(s), actions.RunActionCommand(s), actions.RunCommand(s), actions.ExecCommand(s),
 			actions.OperationsCommand(s), actions.ShowOperationCommand(s), actions.ShowTaskCommand(s), actions.CancelTaskCommand(s),
 			actions.ShowActionStatusCommand(s), actions.ShowActionOutputCommand(s)}},
+		{"secrets", []*cobra.Command{secrets.SecretsCommand(s), secrets.ShowSecretCommand(s), secrets.AddSecretCommand(s), secrets.UpdateSecretCommand(s),
+			secrets.RemoveSecretCommand(s), secrets.GrantSecretCommand(s), secrets.RevokeSecretCommand(s)}},
 		{"relations", []*cobra.Command{services.AddRelationCommand(s), services.DestroyRelationCommand(s),
 			offers.OfferCommand(s), offers.OffersCommand(s), offers.ShowOfferCommand(s), offers.FindOffersCommand(s), offers.RemoveOfferCommand(s),
 			offers.ConsumeCommand(s), offers.RemoveSaasCommand(s), offers.SuspendRelationCommand(s), offers.ResumeRelationCommand(s)}},

@@ -2,7 +2,6 @@ package users
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"juju/apiserver/display"
@@ -69,21 +68,5 @@ func (t times) words(when time.Time) string {
 	if t.exact {
 		return when.UTC().Format("2006-01-02 15:04:05 -0700 MST")
 	}
-	ago := func(n time.Duration, unit string) string {
-		if n != 1 {
-			unit += "s"
-		}
-		return strconv.FormatInt(int64(n), 10) + " " + unit + " ago"
-	}
-	switch past := t.now.Sub(when); {
-	case past >= 24*time.Hour:
-		return when.Format(time.DateOnly)
-	case past >= time.Hour:
-		return ago(past/time.Hour, "hour")
-	case past >= time.Minute:
-		return ago(past/time.Minute, "minute")
-	case past >= 5*time.Second:
-		return ago(past/time.Second, "second")
-	}
-	return "just now"
+	return cli.Ago(when, t.now)
 }
