@@ -66,6 +66,11 @@ var LaterHooks = []LaterHook{
 		"is completed, no other hook runs."},
 	{"post-series-upgrade", "When the user has upgraded the machine's operating system and run juju upgrade-machine MACHINE " +
 		"complete, before any other hook."},
+	{"secret-changed", "When a secret that the unit has read has a newer revision; once for several."},
+	{"secret-rotate", "In the owner of a secret, the service's leader or the unit, when it is time to rotate it."},
+	{"secret-expired", "In the owner of a secret when the time of a revision is over, and again until the charm removes the " +
+		"revision or moves the time."},
+	{"secret-remove", "In the owner of a secret, once for each old revision that no unit reads any more."},
 	{"remove", "Once, after stop: it is the last hook."},
 }
 

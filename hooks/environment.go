@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -121,6 +122,13 @@ func (c *Context) unitEnvironment(set func(name, value string), charmDir, socket
 		set("JUJU_STORAGE_ID", s.ID)
 		set("JUJU_STORAGE_LOCATION", s.Location)
 		set("JUJU_STORAGE_KIND", entity.StorageKind)
+	}
+	if secret := p.Info.Secret; p.Info.Kind.IsSecret() {
+		set("JUJU_SECRET_ID", entity.SecretURI{ID: secret.ID}.String())
+		set("JUJU_SECRET_LABEL", secret.Label)
+		if p.Info.Kind == SecretRemove || p.Info.Kind == SecretExpired {
+			set("JUJU_SECRET_REVISION", strconv.Itoa(secret.Revision))
+		}
 	}
 	if p.Info.Kind.IsRelation() {
 		relation := p.Relations[p.Info.RelationID]

@@ -29,6 +29,10 @@ const (
 	PreSeriesUpgrade      Kind = "pre-series-upgrade"
 	PostSeriesUpgrade     Kind = "post-series-upgrade"
 	StorageDetaching      Kind = "storage-detaching"
+	SecretChanged         Kind = "secret-changed"
+	SecretRemove          Kind = "secret-remove"
+	SecretRotate          Kind = "secret-rotate"
+	SecretExpired         Kind = "secret-expired"
 	Stop                  Kind = "stop"
 	Remove                Kind = "remove"
 )
@@ -44,6 +48,20 @@ func (k Kind) IsRelation() bool {
 
 // IsStorage reports whether hooks of this kind are about a storage instance.
 func (k Kind) IsStorage() bool { return k == StorageAttached || k == StorageDetaching }
+
+// IsSecret reports whether hooks of this kind are about a secret.
+func (k Kind) IsSecret() bool {
+	switch k {
+	case SecretChanged, SecretRemove, SecretRotate, SecretExpired:
+		return true
+	}
+	return false
+}
+
+// SecretHook returns the hook for an event of a secret.
+func SecretHook(event entity.SecretEvent) Info {
+	return Info{Kind: Kind("secret-" + event.Kind), Secret: event}
+}
 
 // Info describes one hook to run. An agent records it before it runs the hook, so it contains
 // everything needed to rerun the hook.
@@ -63,6 +81,8 @@ type Info struct {
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
 	// Storage is the instance that a storage hook is about: "data/0".
 	Storage string `json:"storage,omitempty" yaml:"storage,omitempty"`
+	// Secret is what a secret hook is about. Its kind is that of the hook.
+	Secret entity.SecretEvent `json:"secret,omitzero" yaml:"secret,omitempty"`
 }
 
 // Name returns the name of the hook's file in the charm's hooks directory;
@@ -77,14 +97,18 @@ func (i Info) Name(relation string) string {
 	return string(i.Kind)
 }
 
-// Check returns an Invalid error unless the kind exists, and the storage and the remote unit are set
-// exactly if the kind has them.
+// Check returns an Invalid error unless the kind exists, and the storage, the secret and the remote unit are
+// set exactly if the kind has them.
 func (i Info) Check() error {
 	if i.Kind.IsStorage() != entity.IsValidStorage(i.Storage) {
 		return entity.Errorf(entity.Invalid, "hook %q is about no storage %q", i.Kind, i.Storage)
 	}
+	if i.Kind.IsSecret() != (i.Secret != entity.SecretEvent{}) ||
+		i.Kind.IsSecret() && (SecretHook(i.Secret).Kind != i.Kind || !entity.IsValidSecretID(i.Secret.ID)) {
+		return entity.Errorf(entity.Invalid, "hook %q is about no secret %q", i.Kind, i.Secret.ID)
+	}
 	switch i.Kind {
-	case StorageAttached, StorageDetaching, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade, Stop, Remove,
+	case StorageAttached, StorageDetaching, SecretChanged, SecretRemove, SecretRotate, SecretExpired, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade, Stop, Remove,
 		RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
@@ -112,6 +136,9 @@ func (i Info) Remote() string { return cmp.Or(i.RemoteUnit, i.RemoteApplication)
 func (i Info) String() string {
 	if i.Kind.IsStorage() {
 		return fmt.Sprintf("%s %s", i.Kind, i.Storage)
+	}
+	if i.Kind.IsSecret() {
+		return fmt.Sprintf("%s %s %d", i.Kind, i.Secret.ID, i.Secret.Revision)
 	}
 	if !i.Kind.IsRelation() {
 		return string(i.Kind)

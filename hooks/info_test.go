@@ -13,7 +13,7 @@ import (
 // The kinds of hooks that are about the unit itself, and about a relation.
 var (
 	unitKinds = []Kind{Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade,
-		Stop, Remove}
+		SecretChanged, SecretRemove, SecretRotate, SecretExpired, Stop, Remove}
 	relationKinds = []Kind{RelationCreated, RelationJoined, RelationChanged, RelationDeparted, RelationBroken}
 )
 
@@ -30,6 +30,8 @@ func TestInfo(t *testing.T) {
 		{Info{Kind: RelationChanged, RelationID: 3, RemoteApplication: "mysql"}, "db-relation-changed",
 			"relation-changed 3 mysql"},
 		{Info{Kind: RelationBroken, RelationID: 3}, "db-relation-broken", "relation-broken 3"},
+		{SecretHook(entity.SecretEvent{Kind: entity.SecretRemove, ID: "9m4e2mr0ui3e8a215n4g", Revision: 2, Label: "db", OfService: true}),
+			"secret-remove", "secret-remove 9m4e2mr0ui3e8a215n4g 2"},
 	} {
 		if err := test.info.Check(); err != nil {
 			t.Errorf("%v: %v", test.info, err)
@@ -58,6 +60,10 @@ func TestInfo(t *testing.T) {
 		{Kind: RelationChanged},
 		{Kind: RelationChanged, RemoteUnit: "mysql/0", RemoteApplication: "mysql"},
 		{Kind: RelationChanged, RemoteApplication: "mysql/0"},
+		{Kind: SecretChanged},
+		{Kind: Start, Secret: entity.SecretEvent{Kind: entity.SecretChanged, ID: "9m4e2mr0ui3e8a215n4g"}},
+		{Kind: SecretChanged, Secret: entity.SecretEvent{Kind: entity.SecretRemove, ID: "9m4e2mr0ui3e8a215n4g"}},
+		{Kind: SecretChanged, Secret: entity.SecretEvent{Kind: entity.SecretChanged, ID: "nonsense"}},
 		{Kind: RelationJoined, RemoteApplication: "mysql"},
 		{Kind: RelationBroken, RemoteApplication: "mysql"},
 		{Kind: RelationDeparted, RemoteUnit: "mysql"},

@@ -48,6 +48,8 @@ func (u *unit) sourceOf(h *hook, again bool) string {
 		return "settings"
 	case "leader-elected", "leader-settings-changed":
 		return "leader"
+	case "secret-changed", "secret-remove", "secret-rotate", "secret-expired":
+		return "secrets"
 	case "update-status":
 		return "time"
 	}
