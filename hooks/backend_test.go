@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
@@ -31,6 +32,8 @@ type fakeBackend struct {
 	shared    entity.LeaderSettings
 	kept      entity.CharmState
 	payloads  []entity.Payload
+	secrets   map[string]entity.SecretValue // their latest revision, by ID; Tracked is what the unit reads, whose content is "old"
+	owned     []entity.SecretInfo
 	resources map[string]string // the files that were uploaded; "" for one that was not
 	trusted   bool
 	damaged   bool   // other files arrive
@@ -69,6 +72,21 @@ func newBackend() *fakeBackend {
 		kept:      entity.CharmState{"schema": "3", "#notices#": "- [a, b]\n"},
 		payloads:  []entity.Payload{{Class: "monitor", Type: "docker", ID: "0fcgaba", Status: "running"}},
 		ofService: entity.Status{Status: entity.StatusBlocked, Message: "no database"},
+		// "9…": the service's own, not read yet; "a…": another's, tracked; "b…": another's, tracked, with a newer revision;
+		// "c…": the unit's own, not read yet.
+		secrets: map[string]entity.SecretValue{
+			"9m4e2mr0ui3e8a215n4g": {Latest: 3, Label: "db-password", OfService: true, Content: secretContent("token", "three")},
+			"a0000000000000000000": {Latest: 1, Tracked: 1, Label: "theirs", Content: secretContent("user", "bob")},
+			"b0000000000000000000": {Latest: 2, Tracked: 1, Content: secretContent("user", "new")},
+			"c0000000000000000000": {Latest: 1, Label: "mine", OfUnit: true, Content: secretContent("key", "42")},
+		},
+		owned: []entity.SecretInfo{
+			{ID: "9m4e2mr0ui3e8a215n4g", Label: "db-password", Description: "of the database", Rotate: entity.RotateMonthly,
+				NextRotate: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC), Latest: 3, Checksum: secretContent("token", "three").Checksum(),
+				Access: []entity.SecretAccess{{Subject: "mysql/9", Scope: "wordpress:db mysql:server"},
+					{Subject: "other", Scope: "wordpress:db other:server", Relation: 7}}},
+			{ID: "c0000000000000000000", Label: "mine", OfUnit: true, Latest: 1, Checksum: secretContent("key", "42").Checksum()},
+		},
 	}
 }
 
@@ -78,9 +96,9 @@ func testParams(info Info) ContextParams {
 		Unit: "wordpress/0",
 		Info: info,
 		Relations: map[int]Relation{
-			0:  {Name: "db", Remote: "mysql", Members: []string{"mysql/10", "mysql/0", "mysql/9"}},
+			0:  {Name: "db", Key: "wordpress:db mysql:server", Remote: "mysql", Members: []string{"mysql/10", "mysql/0", "mysql/9"}},
 			7:  {Name: "db", Remote: "other", Members: []string{"mysql/0"}, Via: []string{"192.0.2.0/24"}, Model: "c0ffee00-0000-4000-8000-000000000002"},
-			10: {Name: "db", Remote: "third"},
+			10: {Name: "db", Key: "wordpress:db third:server", Remote: "third"},
 			3:  {Name: "loadbalancer", Remote: "wordpress", Members: []string{"wordpress/1"}},
 		},
 		ModelName:    "default",
@@ -208,6 +226,51 @@ func (b *fakeBackend) CharmState(ctx context.Context, unit entity.Tag) (entity.C
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.kept), nil
+}
+
+// secretContent returns content with one value.
+func secretContent(key, value string) entity.SecretContent {
+	return entity.SecretContent{key: base64.StdEncoding.EncodeToString([]byte(value))}
+}
+
+func (b *fakeBackend) Secret(ctx context.Context, unit entity.Tag, q entity.SecretQuery) (entity.SecretRead, error) {
+	if err := b.enter(unit, "Secret %s%s latest=%v", q.ID, q.Label, q.Latest); err != nil {
+		return entity.SecretRead{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var read entity.SecretRead
+	for _, id := range slices.Sorted(maps.Keys(b.secrets)) {
+		v := b.secrets[id]
+		v.ID, v.Revision = id, v.Latest
+		asked := id == q.ID || q.ID == "" && v.Label == q.Label
+		if v.Tracked != 0 && v.Tracked != v.Latest && !(asked && q.Latest) {
+			v.Revision, v.Content = v.Tracked, secretContent("user", "old")
+		}
+		if asked {
+			read.Secret = v
+		} else if v.Tracked != 0 {
+			read.Others = append(read.Others, v)
+		}
+	}
+	switch {
+	case read.Secret.ID != "":
+		return read, nil
+	case q.ID == "":
+		return entity.SecretRead{}, entity.Errorf(entity.NotFound, "consumer label %q not found", q.Label)
+	case q.ID == "d0000000000000000000":
+		return entity.SecretRead{}, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	return entity.SecretRead{}, entity.Errorf(entity.NotFound, "secret %q not found", q.ID)
+}
+
+func (b *fakeBackend) OwnedSecrets(ctx context.Context, unit entity.Tag) ([]entity.SecretInfo, error) {
+	if err := b.enter(unit, "OwnedSecrets"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.owned), nil
 }
 
 func (b *fakeBackend) Payloads(ctx context.Context, unit entity.Tag) ([]entity.Payload, error) {

@@ -6,7 +6,8 @@ import (
 	"juju/state/limits"
 )
 
-// A changed counts the settings that a hook has buffered, of all relations and of the charm's state: one request commits them.
+// A changed counts the settings that a hook has buffered, of all relations, of the charm's state and of secrets: one request
+// commits them.
 type changed struct {
 	mu              sync.Mutex
 	settings, bytes int // bytes as in the request
@@ -33,6 +34,25 @@ func (c *changed) replace(buffered, with map[string]string) error {
 		return err
 	}
 	c.settings, c.bytes = settings, bytes
+	return nil
+}
+
+// resize counts settings and bytes that join those that are buffered, or go if they are negative. The error is as of replace.
+func (c *changed) resize(settings, bytes int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if settings > 0 {
+		if err := limits.HookSettings.Check(c.settings + settings); err != nil {
+			return err
+		}
+	}
+	if bytes > 0 {
+		if err := limits.HookBytes.Check(c.bytes + bytes); err != nil {
+			return err
+		}
+	}
+	c.settings += settings
+	c.bytes += bytes
 	return nil
 }
 

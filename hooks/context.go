@@ -55,6 +55,11 @@ type Backend interface {
 	// CharmState returns what the charm keeps in the controller for the unit.
 	CharmState(ctx context.Context, unit entity.Tag) (entity.CharmState, error)
 
+	// Secret returns a secret that the unit may read, and others that it tracks.
+	Secret(ctx context.Context, unit entity.Tag, query entity.SecretQuery) (entity.SecretRead, error)
+	// OwnedSecrets returns the secrets of the unit and of its service.
+	OwnedSecrets(ctx context.Context, unit entity.Tag) ([]entity.SecretInfo, error)
+
 	// Payloads returns what the unit's charm says that it runs.
 	Payloads(ctx context.Context, unit entity.Tag) ([]entity.Payload, error)
 
@@ -72,6 +77,7 @@ type Backend interface {
 // A Relation is the part of a relation's state that hooks read without querying the controller.
 type Relation struct {
 	Name    string   // of the charm's own endpoint, "db"
+	Key     string   // "wordpress:db mysql:server"
 	Remote  string   // the other service; for a peer relation the unit's own
 	Members []string // the units that have joined and not departed, as far as the unit's own hooks know
 	Via     []string // the subnets that connections to it come from, if a user has said so for this relation
@@ -136,6 +142,7 @@ type Context struct {
 	kept      fact[stateBuffer]
 	changed   changed
 	payloads  fact[payloadBuffer]
+	secrets   secretBuffer
 	goal      fact[entity.GoalState]
 	meta      fact[*charm.Meta]
 	shared    fact[map[string]string] // what the leader has set
@@ -242,6 +249,7 @@ func (c *Context) Changes() entity.HookChanges {
 	c.ports.peek(func(b *portBuffer) { b.addTo(&changes) })
 	c.kept.peek(func(b *stateBuffer) { b.addTo(&changes) })
 	c.payloads.peek(func(b *payloadBuffer) { b.addTo(&changes) })
+	c.secrets.addTo(&changes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.storageChanges(&changes)

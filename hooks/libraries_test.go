@@ -29,6 +29,13 @@ func TestTextsThatLibrariesRead(t *testing.T) {
 		{"start", "deposed", "status-get --application=True --include-data --format=json", "not the leader"},
 		{"start", "deposed", "leader-set a=b", "not the leader"},
 		{"start", "", "credential-get --format=json", "permission denied"},
+		// Secrets: ops and data_interfaces tell what is not there, not granted, and only the leader's.
+		{"start", "", "secret-get --format=json secret:e0000000000000000000", `secret "e0000000000000000000" not found`},
+		{"start", "", "secret-get --format=json --label none", `consumer label "none" not found`},
+		{"start", "", "secret-get --format=json secret:d0000000000000000000 --refresh", "permission denied"},
+		{"start", "", "secret-info-get --format=json secret:b0000000000000000000", `secret "b0000000000000000000" not found`},
+		{"start", "deposed", "printf x >x && secret-add --owner application token#file=x", "this unit is not the leader"},
+		{"start", "deposed", "secret-set --owner application secret:9m4e2mr0ui3e8a215n4g token=x", "this unit is not the leader"},
 		// charmhelpers.
 		{"start", "", "network-get --primary-address nonsense", "no network config found for binding"},
 		{"start", "", "relation-set --help", "--file"},

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,6 +114,7 @@ type scriptHook struct {
 	mu      sync.RWMutex // a tool runs, or the world changes
 	server  *tool.Server
 	socket  string
+	made    []string // the IDs of secrets that the hook has made
 }
 
 func (s *scriptHook) begin(words []string) {
@@ -138,7 +141,7 @@ func (s *scriptHook) begin(words []string) {
 		info.RemoteUnit = words[2]
 	}
 	var err error
-	s.backend, s.log = newBackend(), newLog()
+	s.backend, s.log, s.made = newBackend(), newLog(), nil
 	params := testParams(info)
 	params.Leadership, params.Task = s.backend, task
 	params.ResourcesDir = filepath.Join(s.dir, "resources")
@@ -184,7 +187,20 @@ func (s *scriptHook) run(command string) string {
 	} else if err != nil {
 		s.t.Fatal(err)
 	}
-	return strings.ReplaceAll(out.String(), s.dir, "DIR")
+	return s.named(strings.ReplaceAll(out.String(), s.dir, "DIR"))
+}
+
+// named replaces the IDs of secrets that the hook has made, which differ each time, by NEW1, NEW2 and so on.
+func (s *scriptHook) named(text string) string {
+	for _, made := range s.hook.secrets.changes.Create {
+		if !slices.Contains(s.made, made.ID) {
+			s.made = append(s.made, made.ID)
+		}
+	}
+	for i, id := range s.made {
+		text = strings.ReplaceAll(text, id, fmt.Sprintf("NEW%d", i+1))
+	}
+	return text
 }
 
 // world changes the world, or shows its calls, changes or log.
@@ -208,6 +224,22 @@ func (s *scriptHook) world(words string) string {
 			s.t.Fatal(err)
 		}
 		return string(text)
+	case "secrets": // the changes to them
+		secrets := s.hook.Changes().Secrets
+		if secrets == nil {
+			return ""
+		}
+		text, err := json.MarshalIndent(secrets, "", "  ")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return s.named(string(text))
+	case "refreshed": // the secret has a newer revision
+		s.backend.change(func(b *fakeBackend) {
+			v := b.secrets[w[1]]
+			v.Latest, v.Content = v.Latest+1, secretContent("user", "newest")
+			b.secrets[w[1]] = v
+		})
 	case "title":
 		s.backend.change(func(b *fakeBackend) { b.config["title"] = w[1] })
 	case "host":

@@ -20,6 +20,7 @@ type Context interface {
 	portContext
 	storageContext
 	stateContext
+	secretContext
 	actionContext
 }
 
@@ -133,6 +134,33 @@ type stateContext interface {
 	SetPayloadStatus(ctx context.Context, class, id, status string) error
 	// DropPayload removes a payload, if it exists.
 	DropPayload(ctx context.Context, class, id string) error
+}
+
+// A SecretRequest names a secret, by URI or label, and says which revision is read: the one that the unit tracks, or the
+// latest. A label that is given with a URI becomes the one by which the unit calls the secret.
+type SecretRequest struct {
+	URI     *entity.SecretURI
+	Label   string
+	Peek    bool // the latest, this time
+	Refresh bool // the latest, which the unit tracks from then on
+}
+
+// A secretContext gives access to secrets. The leader of a service changes the service's; errors are in Juju's words.
+type secretContext interface {
+	// Secret returns the content of a secret. Callers must not modify it.
+	Secret(ctx context.Context, r SecretRequest) (entity.SecretContent, error)
+	// OwnedSecrets returns the unit's secrets, and the service's if the unit leads it, with the hook's changes; sorted by ID.
+	OwnedSecrets(ctx context.Context) ([]entity.SecretInfo, error)
+	// AddSecret makes a secret of the unit or its service.
+	AddSecret(ctx context.Context, ofUnit bool, s entity.SecretSettings) (entity.SecretURI, error)
+	// UpdateSecret changes what is set.
+	UpdateSecret(ctx context.Context, uri entity.SecretURI, s entity.SecretSettings) error
+	// RemoveSecret removes a revision of a secret; all of the secret if the revision is 0.
+	RemoveSecret(ctx context.Context, uri entity.SecretURI, revision int) error
+	// GrantSecret lets the service at the other end of a relation read a secret, or only one of its units unless that is "".
+	GrantSecret(ctx context.Context, uri entity.SecretURI, relation int, unit string) error
+	// RevokeSecret ends the grant to a service or unit.
+	RevokeSecret(ctx context.Context, uri entity.SecretURI, subject string) error
 }
 
 // An actionContext gives access to the running action, if any.

@@ -2,11 +2,13 @@ package hooktools
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/juju/loggo"
 
@@ -235,6 +237,52 @@ func (f *fakeContext) SetPayloadStatus(_ context.Context, class, id, status stri
 
 func (f *fakeContext) DropPayload(_ context.Context, class, id string) error {
 	return f.note("DropPayload", class, id)
+}
+
+func (f *fakeContext) Secret(_ context.Context, r SecretRequest) (entity.SecretContent, error) {
+	content := entity.SecretContent{"user": "Ym9i", "port": "NDI=", "raw": "/w=="}
+	if r.URI == nil {
+		return content, f.note("Secret", r.Label, r.Peek, r.Refresh)
+	}
+	return content, f.note("Secret", *r.URI, r.Label, r.Peek, r.Refresh)
+}
+
+func (f *fakeContext) OwnedSecrets(context.Context) ([]entity.SecretInfo, error) {
+	return []entity.SecretInfo{
+		{ID: "9m4e2mr0ui3e8a215n4g", Label: "db-password", Description: "of the database", Rotate: entity.RotateMonthly, Latest: 3,
+			Expire: time.Date(2027, 2, 3, 4, 5, 6, 0, time.UTC), NextRotate: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC),
+			Access: []entity.SecretAccess{{Subject: "mysql", Scope: "wordpress:db mysql:server"}, {Subject: "other/1", Scope: "wordpress:db other:server"}}},
+		{ID: "c0000000000000000000", OfUnit: true, Latest: 1}}, f.down
+}
+
+func (f *fakeContext) AddSecret(_ context.Context, ofUnit bool, s entity.SecretSettings) (entity.SecretURI, error) {
+	return entity.SecretURI{ID: "9m4e2mr0ui3e8a215n4g"}, f.note("AddSecret", ofUnit, settingsOf(s))
+}
+
+func (f *fakeContext) UpdateSecret(_ context.Context, uri entity.SecretURI, s entity.SecretSettings) error {
+	return f.note("UpdateSecret", uri, settingsOf(s))
+}
+
+// settingsOf shows settings of a secret as JSON, with when they expire in hours from now.
+func settingsOf(s entity.SecretSettings) string {
+	if s.Expire != nil && time.Until(*s.Expire) < 1000*time.Hour {
+		from := time.Time{}.Add(time.Until(*s.Expire).Round(time.Hour))
+		s.Expire = &from
+	}
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
+func (f *fakeContext) RemoveSecret(_ context.Context, uri entity.SecretURI, revision int) error {
+	return f.note("RemoveSecret", uri, revision)
+}
+
+func (f *fakeContext) GrantSecret(_ context.Context, uri entity.SecretURI, relation int, unit string) error {
+	return f.note("GrantSecret", uri, relation, unit)
+}
+
+func (f *fakeContext) RevokeSecret(_ context.Context, uri entity.SecretURI, subject string) error {
+	return f.note("RevokeSecret", uri, subject)
 }
 
 func (f *fakeContext) ActionParams() (map[string]any, bool) {

@@ -23,15 +23,27 @@ var formatters = map[string]func(any) ([]byte, error){
 type outputFlags struct {
 	format string
 	file   string
+	plain  bool // there is no format smart
 }
 
 func (o *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.format, "format", "smart", "print in this `format`: smart, json or yaml")
+	o.addFile(flags)
+}
+
+// addPlain adds the flags of a tool that prints YAML unless it is asked for JSON.
+func (o *outputFlags) addPlain(flags *pflag.FlagSet) {
+	o.plain = true
+	flags.StringVar(&o.format, "format", "yaml", "print in this `format`: json or yaml")
+	o.addFile(flags)
+}
+
+func (o *outputFlags) addFile(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.file, "output", "o", "", "write to this `file` instead of the standard output")
 }
 
 func (o *outputFlags) check() error {
-	if formatters[o.format] == nil {
+	if formatters[o.format] == nil || o.plain && o.format == "smart" {
 		return &optionError{"format", o.format, fmt.Sprintf("unknown format %q", o.format)}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"juju/hooks"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 )
@@ -48,6 +49,8 @@ type controller struct {
 	onCall       func(method string, do func() error) error // around every call that changes something
 	watchers     []chan struct{}
 	stores       map[string]uint64 // storage that hooks have asked for
+	told         []string          // about secrets: "secret-changed ID 3"
+	made         []entity.NewSecret
 }
 
 // A relation is one of the unit's, with its counterparts.
@@ -307,6 +310,20 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 				return err
 			}
 		}
+		if secrets := changes.Secrets; secrets != nil && secrets.Told != nil {
+			if secrets.Told.OfService {
+				if err := c.asLeader(secrets.Epoch, func() {}); err != nil {
+					return err
+				}
+			}
+			c.told = append(c.told, hooks.SecretHook(*secrets.Told).String())
+			c.unit.Secrets = slices.DeleteFunc(slices.Clone(c.unit.Secrets), func(e entity.SecretEvent) bool {
+				return e == *secrets.Told
+			})
+		}
+		if changes.Secrets != nil {
+			c.made = append(c.made, changes.Secrets.Create...)
+		}
 		for id, settings := range changes.Relations {
 			if r := c.relations[id]; r == nil || r.gone {
 				continue
@@ -457,6 +474,14 @@ func (c *controller) CharmState(context.Context, entity.Tag) (entity.CharmState,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.kept), nil
+}
+
+func (c *controller) Secret(context.Context, entity.Tag, entity.SecretQuery) (entity.SecretRead, error) {
+	return entity.SecretRead{}, entity.Errorf(entity.Unauthorized, "permission denied")
+}
+
+func (c *controller) OwnedSecrets(context.Context, entity.Tag) ([]entity.SecretInfo, error) {
+	return nil, nil
 }
 
 func (c *controller) Payloads(context.Context, entity.Tag) ([]entity.Payload, error) { return nil, nil }

@@ -1,0 +1,307 @@
+package hooktools
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"juju/charm/safeyaml"
+	"juju/state/entity"
+)
+
+// The errors of these tools never quote what may be the content of a secret: a charm's errors are in its log.
+
+// The suffixes of keys that say what the value is.
+const (
+	base64Suffix = "#base64"
+	fileSuffix   = "#file"
+)
+
+// secretSettings are the flags and arguments of secret-add and secret-set.
+type secretSettings struct {
+	owner, label, description, rotate, expire, file string
+
+	expires time.Time
+	content entity.SecretContent
+	files   []secretFile
+}
+
+// A secretFile is a file that has the value of a key.
+type secretFile struct{ key, path string }
+
+func (s *secretSettings) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.description, "description", "", "the secret's `description`")
+	flags.StringVar(&s.expire, "expire", "", "the `time` or duration after which the secret expires")
+	flags.StringVar(&s.file, "file", "", "read keys and values from this YAML `file`, or - for the standard input")
+	flags.StringVar(&s.label, "label", "", "the `label` by which the secret is known in hooks")
+	flags.StringVar(&s.owner, "owner", "application", "the `owner` of the secret: application or unit")
+	flags.StringVar(&s.rotate, "rotate", "", "how often to rotate the secret: a `policy` such as never, daily or monthly")
+}
+
+// parse checks the flags, and the keys and values.
+func (s *secretSettings) parse(args []string) error {
+	var err error
+	if s.expires, err = parseExpiry(s.expire, time.Now()); err != nil {
+		return err
+	}
+	if s.rotate != "" {
+		if err := entity.RotatePolicy(s.rotate).Check(); err != nil {
+			return err
+		}
+	}
+	if s.owner != "application" && s.owner != "unit" {
+		return fmt.Errorf("secret owner %q not valid", s.owner)
+	}
+	s.content = entity.SecretContent{}
+	for i, arg := range args {
+		// "=" at the end is the padding of base64.
+		at := strings.IndexByte(strings.TrimRight(arg, "="), '=')
+		if at < 1 {
+			return entity.WithHint(fmt.Errorf("key value %d not valid", i+1),
+				"An argument is key=value, key#base64=value or key#file=path.")
+		}
+		key, value := arg[:at], arg[at+1:]
+		if key, ok := strings.CutSuffix(key, fileSuffix); ok {
+			s.files = append(s.files, secretFile{key, value})
+			continue
+		}
+		addSecretValue(s.content, key, value)
+	}
+	if len(s.content) == 0 {
+		return nil
+	}
+	return s.content.Check()
+}
+
+// parseExpiry returns when a secret expires that was given a time or a duration; the zero time for "".
+func parseExpiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return time.Time{}, entity.WithHint(fmt.Errorf("expire time or duration %q not valid", text),
+			"Times are like 2025-01-31T06:00:00 or 2025-01-31T06:00:00Z, durations like 24h.")
+	}
+	if d <= 0 {
+		return time.Time{}, fmt.Errorf("negative expire duration %q not valid", text)
+	}
+	return now.Add(d).UTC(), nil
+}
+
+// addSecretValue adds a value to content, in base64 unless the key's suffix says that it is already.
+func addSecretValue(content entity.SecretContent, key, value string) {
+	if key, ok := strings.CutSuffix(key, base64Suffix); ok {
+		content[key] = value
+		return
+	}
+	content[key] = base64.StdEncoding.EncodeToString([]byte(value))
+}
+
+// read returns the settings, with the content of files. Those that were not given are nil.
+func (s *secretSettings) read(run *toolRun) (entity.SecretSettings, error) {
+	for _, f := range s.files {
+		text, err := run.read(f.path)
+		if err != nil {
+			return entity.SecretSettings{}, fmt.Errorf("reading content for secret key %q: %w", f.key, err)
+		}
+		if err := checkSecretFile(f.path, text); err != nil {
+			return entity.SecretSettings{}, err
+		}
+		addSecretValue(s.content, f.key, string(text))
+	}
+	if s.file != "" {
+		content, err := readSecretContent(run, s.file)
+		if err != nil {
+			return entity.SecretSettings{}, err
+		}
+		maps.Copy(s.content, content)
+	}
+	var settings entity.SecretSettings
+	if len(s.content) > 0 {
+		if err := s.content.Check(); err != nil {
+			return entity.SecretSettings{}, err
+		}
+		settings.Content = s.content
+	}
+	if s.label != "" {
+		settings.Label = &s.label
+	}
+	if s.description != "" {
+		settings.Description = &s.description
+	}
+	if s.rotate != "" {
+		settings.Rotate = (*entity.RotatePolicy)(&s.rotate)
+	}
+	if !s.expires.IsZero() {
+		settings.Expire = &s.expires
+	}
+	return settings, nil
+}
+
+func checkSecretFile(path string, text []byte) error {
+	if len(text) > entity.MaxSecret {
+		return fmt.Errorf("secret content in file %q too large: %d bytes", path, len(text))
+	}
+	return nil
+}
+
+// readSecretContent reads a YAML or JSON map. Numbers and the like are taken as they are written.
+func readSecretContent(run *toolRun, path string) (entity.SecretContent, error) {
+	text, err := run.read(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSecretFile(path, text); err != nil {
+		return nil, err
+	}
+	var values map[string]string
+	if err := safeyaml.Unmarshal(text, &values, safeyaml.Hook); err != nil { // err quotes the text
+		return nil, entity.WithHint(fmt.Errorf("secret content in file %q not valid", path), "It must be a map of texts, in YAML or JSON.")
+	}
+	content := entity.SecretContent{}
+	for key, value := range values {
+		addSecretValue(content, key, value)
+	}
+	return content, nil
+}
+
+// secretArg returns the URI in the first argument, and the arguments after it.
+func secretArg(args []string) (entity.SecretURI, []string, error) {
+	if len(args) == 0 {
+		return entity.SecretURI{}, nil, errors.New("missing secret URI")
+	}
+	uri, err := entity.ParseSecretURI(args[0])
+	return uri, args[1:], err
+}
+
+var secretAddInfo = commandInfo{
+	args:    "<key>[#base64|#file]=<value> ...",
+	purpose: "Make a secret, and print its URI.",
+	details: `The secret belongs to the service, and only the leader can make and change it; with
+--owner unit, it belongs to the unit. Others read it once they are granted it.
+
+The value of key#base64 is in base64 already, and that of key#file is a file to read.
+Keys have three or more lower-case letters and digits, and may have hyphens between
+them. What is in --file, a YAML map of texts, overrides arguments. A secret's content
+can have 1,000,000 bytes in base64.
+
+The secret is stored when the hook succeeds. If the hook fails, there is none; its URI
+can be given to others all the same, in what the hook sets.
+
+Policies of --rotate are never, hourly, daily, weekly, monthly, quarterly and yearly;
+the hook secret-rotate says when it is time, and secret-expired when the time of
+--expire has come.
+`,
+	examples: []string{"secret-add token=34ae35facd4", "secret-add --owner unit key#base64=AA==",
+		"secret-add --label db-password --rotate monthly --expire 24h password=s3cret",
+		`echo "password: s3cret" | secret-add --file -`},
+	make: func() command { return &secretAdd{} },
+}
+
+type secretAdd struct{ settings secretSettings }
+
+func (t *secretAdd) flags(flags *pflag.FlagSet) { t.settings.flags(flags) }
+
+func (t *secretAdd) init(_ Context, args []string) error {
+	if len(args) == 0 && t.settings.file == "" {
+		return errors.New("missing secret value or filename")
+	}
+	return t.settings.parse(args)
+}
+
+func (t *secretAdd) run(ctx context.Context, run *toolRun) error {
+	settings, err := t.settings.read(run)
+	if err != nil {
+		return err
+	}
+	if settings.Content == nil {
+		return errors.New("empty secret value not valid")
+	}
+	uri, err := run.hook.AddSecret(ctx, t.settings.owner == "unit", settings)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(&run.stdout, uri)
+	return err
+}
+
+var secretSetInfo = commandInfo{
+	args:    "<URI> [<key>[#base64|#file]=<value> ...]",
+	purpose: "Change a secret of the unit or its service.",
+	details: `Values make a new revision, with these keys and no others, unless the latest one has the
+same. What is not given stays as it is. --expire alone moves the time of the latest
+revision. --owner changes nothing. Values and files are as for secret-add.
+
+The secret is changed when the hook succeeds.
+`,
+	examples: []string{"secret-set secret:9m4e2mr0ui3e8a215n4g token=34ae35facd4",
+		"secret-set secret:9m4e2mr0ui3e8a215n4g --rotate monthly --label db-password"},
+	make: func() command { return &secretSet{} },
+}
+
+type secretSet struct {
+	uri      entity.SecretURI
+	settings secretSettings
+}
+
+func (t *secretSet) flags(flags *pflag.FlagSet) { t.settings.flags(flags) }
+
+func (t *secretSet) init(_ Context, args []string) (err error) {
+	if len(args) > 0 && strings.Contains(args[0], "=") {
+		return entity.WithHint(errors.New("secret URI not valid"), "The first argument is the URI. It seems to be a key and its value.")
+	}
+	if t.uri, args, err = secretArg(args); err != nil {
+		return err
+	}
+	return t.settings.parse(args)
+}
+
+func (t *secretSet) run(ctx context.Context, run *toolRun) error {
+	settings, err := t.settings.read(run)
+	if err != nil {
+		return err
+	}
+	return run.hook.UpdateSecret(ctx, t.uri, settings)
+}
+
+var secretRemoveInfo = commandInfo{
+	args:    "<URI>",
+	purpose: "Remove a secret of the unit or its service.",
+	details: `With --revision, remove only that revision, as when the hook secret-remove says that
+nothing reads it any more. It is removed when the hook succeeds.
+`,
+	examples: []string{"secret-remove secret:9m4e2mr0ui3e8a215n4g", "secret-remove secret:9m4e2mr0ui3e8a215n4g --revision 1"},
+	make:     func() command { return &secretRemove{} },
+}
+
+type secretRemove struct {
+	uri      entity.SecretURI
+	revision int
+}
+
+func (t *secretRemove) flags(flags *pflag.FlagSet) {
+	flags.IntVar(&t.revision, "revision", 0, "remove only this `revision`")
+}
+
+func (t *secretRemove) init(_ Context, args []string) (err error) {
+	if t.uri, args, err = secretArg(args); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+func (t *secretRemove) run(ctx context.Context, run *toolRun) error {
+	return run.hook.RemoveSecret(ctx, t.uri, max(t.revision, 0))
+}
