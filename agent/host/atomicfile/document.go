@@ -98,6 +98,12 @@ func (d *Document) Write(content []byte) error {
 	return nil
 }
 
+// Rewrite is a Write after which nothing in the file is left of what was there before. It costs as much as WriteFile.
+func (d *Document) Rewrite(content []byte) error {
+	d.slot = 0
+	return d.Write(content)
+}
+
 // writeAnew rewrites the file, with slots that leave room for the content to grow.
 func (d *Document) writeAnew(text []byte, h head) error {
 	slot := (int64(len(text))*3/2/slotUnit + 1) * slotUnit

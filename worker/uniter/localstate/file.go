@@ -15,6 +15,8 @@ type File struct {
 	path string
 	doc  *atomicfile.Document
 	last []byte // its content; nil if unknown
+	// secret means that the content of secrets is in the file, or may be.
+	secret bool
 }
 
 // Open returns the file at path, which need not exist; its directory must.
@@ -37,11 +39,11 @@ func (f *File) Read() (State, error) {
 	if err := decoder.Decode(&s); err != nil {
 		return State{}, fmt.Errorf("cannot parse the unit's state in %s: %w", f.path, err)
 	}
-	f.last = content
+	f.last, f.secret = content, s.hasSecrets()
 	return s, nil
 }
 
-// Write stores s durably, unless the file already holds it.
+// Write stores s durably, unless the file already holds it. Once s has no content of secrets, the file has none either.
 func (f *File) Write(s State) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -50,10 +52,15 @@ func (f *File) Write(s State) error {
 	if bytes.Equal(content, f.last) {
 		return nil
 	}
-	f.last = nil
-	if err := f.doc.Write(content); err != nil {
+	secret := s.hasSecrets()
+	write := f.doc.Write
+	if f.secret && !secret { // Write leaves the content before the last
+		write = f.doc.Rewrite
+	}
+	f.last, f.secret = nil, f.secret || secret
+	if err := write(content); err != nil {
 		return fmt.Errorf("cannot write the unit's state: %w", err)
 	}
-	f.last = content
+	f.last, f.secret = content, secret
 	return nil
 }

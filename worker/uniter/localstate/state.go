@@ -70,6 +70,7 @@ const (
 	OfSettings Source = "settings"
 	OfLeader   Source = "leader"
 	OfStorage  Source = "storage"
+	OfSecrets  Source = "secrets"
 	OfCommands Source = "commands" // from juju-run
 	OfTasks    Source = "tasks"
 	OfTime     Source = "time" // update-status
@@ -181,6 +182,15 @@ func (s State) Failed() *Op {
 	return nil
 }
 
+// hasSecrets reports whether the content of secrets is among the changes that must be committed.
+func (s State) hasSecrets() bool {
+	if s.Op == nil || s.Op.Changes.Secrets == nil {
+		return false
+	}
+	return len(s.Op.Changes.Secrets.Create) > 0 || slices.ContainsFunc(s.Op.Changes.Secrets.Update,
+		func(u entity.SecretUpdate) bool { return u.Content != nil })
+}
+
 // FailedHook returns the hook that has failed and awaits resolution, or nil.
 func (s State) FailedHook() *Op {
 	if op := s.Failed(); op != nil && op.Kind == RunHook {
@@ -245,7 +255,7 @@ func (s State) Ran(op Op) State {
 		s.Prepared = hook.ChangeVersion
 	case hooks.PostSeriesUpgrade:
 		s.Upgraded = hook.ChangeVersion
-	case hooks.UpdateStatus:
+	case hooks.UpdateStatus, hooks.SecretChanged, hooks.SecretRemove, hooks.SecretRotate, hooks.SecretExpired:
 	case hooks.StorageAttached:
 		s = s.withStorage(hook.Storage, Attached)
 	case hooks.StorageDetaching:
@@ -263,6 +273,8 @@ func sourceOf(kind hooks.Kind) Source {
 		return OfLeader
 	case kind.IsStorage():
 		return OfStorage
+	case kind.IsSecret():
+		return OfSecrets
 	case kind == hooks.UpdateStatus:
 		return OfTime
 	}
