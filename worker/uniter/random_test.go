@@ -335,6 +335,11 @@ func (l *life) checkCaughtUp() {
 	if memory.Config != localstate.ConfigOf(unit) {
 		l.complain("config-changed was about %+v, but it is %+v", memory.Config, localstate.ConfigOf(unit))
 	}
+	for _, event := range unit.Secrets {
+		if !event.OfService || l.c.leads != 0 {
+			l.complain("the unit was not told of %+v", event)
+		}
+	}
 	for _, task := range l.c.refs() {
 		l.complain("task %s is %s", task.ID, task.Status)
 	}

@@ -59,6 +59,8 @@ func (l *life) happen() {
 		case what == 25:
 			l.c.unit.LeaderSettingsVersion = int64(l.next)
 			l.note("led web %d", l.next)
+		case (what == 26 || what == 27) && alive:
+			l.tell()
 		case what == 23:
 			l.c.retryHooks = !l.c.retryHooks
 			l.note("retries web %s", map[bool]string{true: "on", false: "off"}[l.c.retryHooks])

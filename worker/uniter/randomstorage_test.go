@@ -85,6 +85,13 @@ func (l *life) noteStorage() {
 	l.note("%s", line)
 }
 
+// tell has something to be told to the unit about a secret of its own, of its service's or of others.
+func (l *life) tell() {
+	kinds := []entity.SecretEventKind{entity.SecretChanged, entity.SecretRemove, entity.SecretRotate, entity.SecretExpired}
+	l.c.unit.Secrets = append(slices.Clone(l.c.unit.Secrets), entity.SecretEvent{Kind: kinds[l.rand.IntN(len(kinds))],
+		ID: fmt.Sprintf("%c0000000000000000000", 'a'+l.rand.IntN(4)), Revision: l.next, OfService: l.chance(2)})
+}
+
 // act gives the unit a task, or cancels one.
 func (l *life) act() {
 	if refs := l.c.refs(); len(refs) > 0 && l.chance(3) {

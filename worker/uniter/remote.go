@@ -406,7 +406,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	case resolver.Enter, resolver.Leave:
 		r.relationsStale = true
 	case resolver.DestroyUnit, resolver.Detach, resolver.Die, resolver.Deploy, resolver.ClearResolved, resolver.RunTask,
-		resolver.FailTask, resolver.CancelTask, resolver.Fail, resolver.Commit, resolver.ReportUpgrade:
+		resolver.FailTask, resolver.CancelTask, resolver.Fail, resolver.Commit, resolver.ReportUpgrade, resolver.PassSecret:
 		r.unitStale = true
 	case resolver.DestroySubordinates:
 		for _, name := range r.snapshot.Unit.Subordinates {
@@ -417,7 +417,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 		r.unitStale = true
 	case resolver.Run:
 		// The user's request is cleared before the hook runs, whether or not the hook succeeds.
-		r.unitStale = r.unitStale || op.Resolved
+		r.unitStale = r.unitStale || op.Resolved || op.Hook.Kind.IsSecret()
 	}
 	if ran == hooks.ConfigChanged && after.FailedHook() == nil {
 		r.snapshot.Recovering = false

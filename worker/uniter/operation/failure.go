@@ -61,6 +61,9 @@ func (o report) Execute(
 	if op.Hook.Storage != "" {
 		data["storage-id"] = op.Hook.Storage
 	}
+	if op.Hook.Kind.IsSecret() {
+		data["secret-id"] = secretOf(op.Hook)
+	}
 	if op.Hook.Kind.IsRelation() {
 		data["relation-id"] = op.Hook.RelationID
 		if op.Hook.RemoteUnit != "" {
@@ -84,6 +87,9 @@ func Failure(op *localstate.Op) string {
 	name := fmt.Sprintf("%q", op.Name)
 	if remote := op.Hook.Remote(); remote != "" {
 		name += " for " + remote
+	}
+	if op.Hook.Kind.IsSecret() {
+		name += " for " + secretOf(op.Hook)
 	}
 	text := fmt.Sprintf("hook %s failed: %s", name, op.Reason)
 	for _, more := range []string{op.Message, op.LastLine} {

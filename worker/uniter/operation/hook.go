@@ -71,6 +71,7 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 		}
 		op.Step, op.Resolved, op.Reason, op.ExitCode, op.LastLine, op.Workload = localstate.Done, true, "", 0, "", nil
 		op.Message = ""
+		op.Changes = telling(op.Hook, o.remote, entity.HookChanges{})
 		return s.With(&op), errSkipExecute
 	}
 	hctx, err := o.context(s)
@@ -107,6 +108,9 @@ func (o *runHook) announce(ctx context.Context) error {
 	}
 	if storage := o.op.Hook.Storage; storage != "" {
 		message += " for " + storage
+	}
+	if o.op.Hook.Kind.IsSecret() {
+		message += " for " + secretOf(o.op.Hook)
 	}
 	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
 		return err
@@ -170,7 +174,7 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 		// A relation is recorded before the unit enters it, and entering may fail.
 		seen, known := s.Relations[rel.ID]
 		if rel.InScope || known && !seen.CreatedPending {
-			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote,
+			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Key: rel.Key, Remote: rel.Remote,
 				Members: members(hook, rel.ID, seen), Via: rel.Via, Model: rel.Model}
 		}
 	}
@@ -257,7 +261,7 @@ func (o *runHook) Execute(
 	if hctx.Reboot() == hooks.RebootAfterHook {
 		op.Reboot = op.Boot
 	}
-	op.Step, op.Changes = localstate.Done, hctx.Changes()
+	op.Step, op.Changes = localstate.Done, telling(op.Hook, o.remote, hctx.Changes())
 	if op.Changes.IsEmpty() && op.Hook.Kind != hooks.Start {
 		return s.Ran(op), errSkipCommit
 	}
@@ -286,7 +290,7 @@ func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.St
 		}
 	}
 	if !op.Changes.IsEmpty() {
-		err := o.API.CommitHook(ctx, o.Unit, op.Changes)
+		err := o.commitChanges(ctx, op.Changes)
 		if isRefusal(err) {
 			return s.With(op.FailedWith(fmt.Sprintf("cannot commit its changes: %v", err))), nil
 		}

@@ -88,7 +88,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	case resolver.Run:
 		return &runHook{Factory: f, op: op, remote: remote}, nil
 	case resolver.Skip:
-		return &runHook{Factory: f, op: op, skip: true}, nil
+		return &runHook{Factory: f, op: op, remote: remote, skip: true}, nil
 	case resolver.RunTask:
 		return &runTask{Factory: f, id: op.Task, remote: remote}, nil
 	case resolver.RunCommand:
@@ -158,6 +158,8 @@ func (f Factory) simple(op resolver.Op, remote resolver.Remote) (simple, bool) {
 		}}, true
 	case resolver.ForgetStorage:
 		return simple{commit: func(s localstate.State) localstate.State { return s.WithoutStorage(op.Storage) }}, true
+	case resolver.PassSecret:
+		return f.passSecret(op.Hook, remote), true
 	case resolver.ClearResolved:
 		return simple{call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }}, true
 	case resolver.DestroyUnit:

@@ -32,8 +32,9 @@
 //     units, then broken, and the unit leaves the scope. After joined, the relation's next hook is
 //     changed for the same unit.
 //  10. All other work is done in turn. Its sources are: the settings and addresses, handled by
-//     config-changed; the leader; storage; commands from juju-run; tasks; update-status, when due in
-//     an Alive unit; and each unit and service at the other end of a relation. Among the sources with
+//     config-changed; the leader; storage; what an Alive unit must be told about secrets, those of its
+//     service only while it leads; commands from juju-run; tasks; update-status, when due in an Alive
+//     unit; and each unit and service at the other end of a relation. Among the sources with
 //     work, the least recently served is next, so none is served twice while another waits.
 //     Within a relation, departed units come before the others. Relations of the implicit endpoint
 //     have no hooks.

@@ -35,6 +35,7 @@ const (
 	Detach              Verb = "detach"               // release Op.Storage
 	ReportUpgrade       Verb = "report-upgrade"       // report that the step of the machine's upgrade is finished
 	ForgetStorage       Verb = "forget-storage"       // delete the local state of Op.Storage
+	PassSecret          Verb = "pass-secret"          // record that the unit was told, without the hook Op.Hook that its charm lacks
 )
 
 // An Op is an operation. Fields that its verb does not use are zero.
@@ -75,6 +76,8 @@ func (op Op) String() string {
 			s += " again by itself"
 		}
 		return s
+	case PassSecret:
+		return fmt.Sprintf("%s %s", op.Verb, op.Hook)
 	case Detach, ForgetStorage:
 		return fmt.Sprintf("%s %s", op.Verb, op.Storage)
 	case Enter, Leave, Forget:

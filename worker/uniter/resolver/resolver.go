@@ -175,7 +175,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	if op.Kind == localstate.RunTask {
 		return nextOfTask(op, remote)
 	}
-	again := Op{Verb: Run, Hook: op.Hook, Resolved: true, Departing: departing(op.Hook, unit)}
+	hook, current := remote.current(op.Hook)
+	again := Op{Verb: Run, Hook: hook, Resolved: true, Departing: departing(op.Hook, unit)}
 	byItself := again
 	byItself.Resolved, byItself.Retried = false, true
 	switch {
@@ -187,6 +188,10 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Abandon} // the relation was destroyed with force
 	case op.Hook.Kind.IsStorage() && !remote.hasStorage(op.Hook.Storage):
 		return Op{Verb: Abandon} // the storage was detached with force
+	case !current:
+		return Op{Verb: Abandon} // the secret was removed
+	case op.Hook.Kind.IsSecret() && op.Step == localstate.Pending && remote.EpochKnown && !remote.isFor(hook.Secret):
+		return Op{Verb: Abandon} // another unit leads, and is told
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
 	case op.Step == localstate.Pending && op.Retried:
@@ -198,6 +203,9 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case op.Hook.Kind == hooks.LeaderElected && op.Hook.ChangeVersion != remote.Epoch && remote.EpochKnown &&
 		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
 		return Op{Verb: Skip} // the claim that the hook is about has ended
+	case op.Hook.Kind.IsSecret() && remote.EpochKnown && !remote.isFor(hook.Secret) &&
+		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
+		return Op{Verb: Skip} // another unit leads, and is told
 	case unit.Resolved == entity.ResolvedRetry:
 		return again
 	case unit.Resolved == entity.ResolvedNoHooks || remote.lenient(op.Hook):

@@ -29,6 +29,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	local installed ...        what the unit remembers; settled: config-changed has run since the restart
 //	told 3 members=... ...     and what its charm knows about a relation
 //	storage data/0 here ...    storage that the unit has; life=dying, gone
+//	secret changed ID 3        something that the unit must be told; of-service; gone for nothing more
 //	hooks remove ...           which of the later hooks its charm has, or dispatch
 //	op run-hook pending ...    what is in progress
 //	task 12 running            the unit has a task that is not over
@@ -165,6 +166,8 @@ func (w *world) do(op Op) {
 		if op.Charm != "local:web-1" {
 			w.local.Endpoints = append(w.local.Endpoints, "log")
 		}
+	case PassSecret:
+		w.ran(op.Hook)
 	case Run:
 		if op.Resolved {
 			unit.Resolved = entity.ResolvedNone
@@ -257,6 +260,9 @@ func (w *world) ran(hook hooks.Info) {
 	if hook.Kind == hooks.UpdateStatus {
 		w.remote.UpdateStatusDue = false
 	}
+	if hook.Kind.IsSecret() {
+		w.told(hook)
+	}
 	w.local = w.local.Ran(localstate.Op{Hook: hook, Config: localstate.ConfigOf(w.remote.Unit), Boot: w.remote.Boot})
 	if hook.Kind == hooks.ConfigChanged {
 		w.remote.Recovering = false
@@ -303,6 +309,8 @@ func (w *world) happen(what string, words []string) error {
 		return w.seen(words)
 	case "storage":
 		return w.storage(words)
+	case "secret":
+		return w.secret(words)
 	case "hooks":
 		w.remote.Hooks = hooks.Implemented{Dispatch: slices.Contains(words, "dispatch"), Files: map[string]bool{}}
 		for _, word := range words {
@@ -484,6 +492,27 @@ func (w *world) storage(words []string) error {
 	})
 }
 
+// secret reads "changed 9m4e2mr0ui3e8a215n4g 3 of-service", something to be told, and "gone" for nothing more.
+func (w *world) secret(words []string) (err error) {
+	unit := &w.remote.Unit
+	if words[0] == "gone" {
+		unit.Secrets = nil
+		return nil
+	}
+	event := entity.SecretEvent{Kind: entity.SecretEventKind(words[0]), ID: words[1], OfService: len(words) > 3}
+	event.Revision, err = strconv.Atoi(words[2])
+	unit.Secrets = append(slices.Clone(unit.Secrets), event)
+	return err
+}
+
+// told has the controller drop what the unit was told.
+func (w *world) told(hook hooks.Info) {
+	if w.remote.isFor(hook.Secret) {
+		w.remote.Unit.Secrets = slices.DeleteFunc(slices.Clone(w.remote.Unit.Secrets),
+			func(e entity.SecretEvent) bool { return e == hook.Secret })
+	}
+}
+
 func (w *world) seen(words []string) error {
 	id, err := strconv.Atoi(words[0])
 	if err != nil {
@@ -534,6 +563,8 @@ func (w *world) op(words []string) error {
 			op.Retried = true
 		case "storage":
 			op.Hook.Storage = value
+		case "secret": // the first that there is to be told
+			op.Hook = hooks.SecretHook(w.remote.Unit.Secrets[0])
 		case "relation":
 			op.Hook.RelationID, _ = strconv.Atoi(value)
 		case "unit":

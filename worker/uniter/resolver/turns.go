@@ -9,7 +9,7 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// A waiter is a pending operation of one of the unit's sources of work: settings, the leader, storage, commands,
+// A waiter is a pending operation of one of the unit's sources of work: settings, the leader, storage, secrets, commands,
 // tasks, update-status, and each unit and service at the other end of a relation.
 type waiter struct {
 	served int64 // the turn in which the source was last served; 0 for never
@@ -35,6 +35,7 @@ func nextInTurn(local localstate.State, remote Remote) (Op, bool) {
 	}
 	wait(localstate.OfSettings, nextOfSettings)
 	wait(localstate.OfLeader, nextOfLeader)
+	wait(localstate.OfSecrets, nextOfSecrets)
 	wait(localstate.OfStorage, nextInStorage)
 	waiting = append(waiting, tasks(local, remote)...)
 	for _, rel := range remote.Relations {
