@@ -345,6 +345,13 @@ func (u *unit) current(was entity.UnitStatus) hooks.Info {
 			}
 		}
 	}
+	for _, event := range u.remote.Unit.Secrets {
+		about := was.Workload.Data["secret-id"] // of a failed one
+		if info := hooks.SecretHook(event); string(info.Kind) == u.hook &&
+			(about == nil || about == entity.SecretURI{ID: event.ID}.String()) {
+			return info
+		}
+	}
 	return hooks.Info{Kind: hooks.Kind(u.hook)}
 }
 
