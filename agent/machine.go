@@ -41,7 +41,7 @@ func (a *Agent) machineWorkers() (map[string]worker.Func, error) {
 	actions := machineactions.New(machineactions.Config{
 		API:     client.MachineActionsFacade{Caller: api},
 		Machine: a.config.Tag,
-		Turn:    a.commands,
+		Room:    a.commands,
 		Hooks: hooks.RunnerParams{
 			CharmDir:     a.root(),
 			ToolsDir:     a.toolsDir(),

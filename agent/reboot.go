@@ -17,6 +17,7 @@ import (
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/worker"
+	"juju/worker/machineactions"
 )
 
 const (
@@ -85,7 +86,7 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 func (a *Agent) reboot(ctx context.Context, stop func(ctx context.Context, dir string) error) error {
 	logger.Infof("restarting the machine")
 	defer func() {
-		<-a.commands
+		a.commands.Release(machineactions.AtOnce)
 		a.lock.Unlock()
 	}()
 	err := hasShutdown()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sys/unix"
 
 	"juju/agent/host/lockfile"
@@ -22,6 +23,7 @@ import (
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
+	"juju/worker/machineactions"
 )
 
 // rebooter is a machine agent whose machine is restarted by a program that says so in a file.
@@ -63,7 +65,7 @@ func newRebooter(t *testing.T, shutdown string) *rebooter {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	r.a = &Agent{commands: make(chan struct{}, 1), dir: dir, kind: entity.KindMachine, config: config}
+	r.a = &Agent{commands: semaphore.NewWeighted(machineactions.AtOnce), dir: dir, kind: entity.KindMachine, config: config}
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
 
 	"juju/agent/binaries"
 	"juju/agent/host/process"
@@ -27,6 +28,7 @@ import (
 	"juju/state/entity"
 	"juju/state/tracing"
 	"juju/worker"
+	"juju/worker/machineactions"
 )
 
 // retryDelay is the pause before a failed worker is restarted.
@@ -233,9 +235,9 @@ type Agent struct {
 	held *process.Held
 	// lock is the machine lock, held while the agent restarts the machine.
 	lock *hooks.MachineLock
-	// commands is a semaphore of size one, held while one of the machine's commands runs, and when none may start
-	// because the agent is about to stop.
-	commands chan struct{}
+	// commands is a semaphore of size machineactions.AtOnce. Each of the machine's commands holds 1 of it while it runs,
+	// and the agent all of it when none may start because it is about to stop.
+	commands *semaphore.Weighted
 	// restartFailed is why the last attempt to restart the machine failed.
 	restartFailed error
 }
@@ -247,7 +249,7 @@ func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{options: o, dir: dir, kind: kind, failures: worker.NewFailures(),
-		commands: make(chan struct{}, 1)}
+		commands: semaphore.NewWeighted(machineactions.AtOnce)}
 	if a.config, err = ReadConfig(dir); err != nil {
 		return nil, err
 	}

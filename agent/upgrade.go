@@ -20,6 +20,7 @@ import (
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/worker"
+	"juju/worker/machineactions"
 )
 
 // errUpgraded stops an agent that must restart with new binaries.
@@ -182,18 +183,19 @@ const sayAfter = time.Second
 // awaitCommands waits until none of the machine's commands runs, and prevents new ones. If that takes longer than
 // sayAfter, it calls say.
 func (a *Agent) awaitCommands(ctx context.Context, say func() error) error {
-	for soon := time.After(sayAfter); ; soon = nil {
-		select {
-		case a.commands <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-soon:
-			if err := say(); err != nil {
-				return err
-			}
+	soon, cancel := context.WithTimeout(ctx, sayAfter)
+	defer cancel()
+	err := a.commands.Acquire(soon, machineactions.AtOnce)
+	if err != nil && ctx.Err() == nil {
+		if err := say(); err != nil {
+			return err
 		}
+		err = a.commands.Acquire(ctx, machineactions.AtOnce)
 	}
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // unitUpgrader returns the worker that stops the machine's unit agents that run other binaries than this agent.

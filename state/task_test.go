@@ -112,7 +112,9 @@ func TestTasksOfMachines(t *testing.T) {
 	watch, err := w.st.Watches().MachineTasks(w.ctx, id)
 	w.ok(err)
 	next(t, watch)
-	operation, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command(id), command("busy/0"), command(id),
+	waits, no, group := command(id), false, "g"
+	waits.Parallel, waits.Group = &no, &group
+	operation, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command(id), command("busy/0"), waits,
 		{Receiver: id, Name: "backup"}, command("99")})
 	w.ok(err)
 	w.refused(errs[3], entity.Invalid, `cannot add action "backup" to a machine; only predefined actions allowed`)
@@ -125,8 +127,10 @@ func TestTasksOfMachines(t *testing.T) {
 	}
 	own, err := m.Tasks(w.ctx)
 	w.ok(err)
-	if want := []entity.TaskRef{{ID: ids[0], Status: entity.TaskPending}, {ID: ids[2], Status: entity.TaskPending}}; !slices.Equal(
-		own, want) {
+	if want := []entity.MachineTask{
+		{TaskRef: entity.TaskRef{ID: ids[0], Status: entity.TaskPending}, Parallel: true},
+		{TaskRef: entity.TaskRef{ID: ids[2], Status: entity.TaskPending}, Group: "g"},
+	}; !slices.Equal(own, want) {
 		t.Errorf("the machine has %v, want %v", own, want)
 	}
 	_, err = m.BeginTask(w.ctx, ids[1])

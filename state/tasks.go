@@ -36,8 +36,8 @@ func (u *Unit) FinishTask(ctx context.Context, id string, outcome entity.TaskOut
 }
 
 // Tasks returns the machine's unfinished tasks, oldest first.
-func (m *Machine) Tasks(ctx context.Context) ([]entity.TaskRef, error) {
-	return tasks.Refs(ctx, m.st.db, m.doc.ID)
+func (m *Machine) Tasks(ctx context.Context) ([]entity.MachineTask, error) {
+	return tasks.OfMachine(ctx, m.st.db, m.doc.ID)
 }
 
 // BeginTask is Unit.BeginTask for a machine's own tasks.

@@ -154,9 +154,9 @@ func (f MachineActionsFacade) FinishTask(
 }
 
 // Tasks calls state.Machine.Tasks.
-func (f MachineActionsFacade) Tasks(ctx context.Context, tag entity.Tag) ([]entity.TaskRef, error) {
+func (f MachineActionsFacade) Tasks(ctx context.Context, tag entity.Tag) ([]entity.MachineTask, error) {
 	var reply struct {
-		Tasks []entity.TaskRef `json:"tasks"`
+		Tasks []entity.MachineTask `json:"tasks"`
 	}
 	err := call(ctx, f, "MachineActions", "Tasks", params.Entity{Tag: params.TagOf(tag)}, &reply)
 	return reply.Tasks, err

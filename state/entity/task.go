@@ -100,6 +100,14 @@ type TaskRef struct {
 	Status TaskStatus `json:"status"`
 }
 
+// A MachineTask is an unfinished task of a machine, with what it waits for: nothing if it is Parallel and has no Group,
+// only tasks of its Group if it has one, and otherwise also the machine's hooks.
+type MachineTask struct {
+	TaskRef
+	Parallel bool   `json:"parallel,omitempty"`
+	Group    string `json:"group,omitempty"`
+}
+
 // A TaskOutcome is the result of a finished task.
 type TaskOutcome struct {
 	Status  TaskStatus `json:"status"`

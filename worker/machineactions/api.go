@@ -9,7 +9,7 @@ import (
 // API is what the worker needs of the controller. Each method is about the machine named first.
 type API interface {
 	// Tasks returns the machine's unfinished tasks, oldest first.
-	Tasks(ctx context.Context, machine entity.Tag) ([]entity.TaskRef, error)
+	Tasks(ctx context.Context, machine entity.Tag) ([]entity.MachineTask, error)
 	// WatchTasks fires when one of them may have changed.
 	WatchTasks(ctx context.Context, machine entity.Tag) (<-chan struct{}, error)
 	// BeginTask marks a task as running and returns it; entity.TaskGone if it has finished.

@@ -2,13 +2,13 @@ package machineactions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/juju/loggo"
+	"golang.org/x/sync/semaphore"
 
 	"juju/hooks"
 	"juju/state/entity"
@@ -17,64 +17,62 @@ import (
 
 var logger = loggo.GetLogger("juju.worker.machineactions")
 
+// AtOnce is how many of a machine's commands can run at once.
+const AtOnce = 100
+
 // Config is what the worker needs.
 type Config struct {
 	API     API
 	Machine entity.Tag
 	Hooks   hooks.RunnerParams // where commands run
-	// Turn is a semaphore of size one, held while a command or a unit's hook runs.
-	Turn chan struct{}
+	// Room is a semaphore of size AtOnce. A command holds 1 of it while it runs; who holds all of it keeps others from
+	// beginning.
+	Room *semaphore.Weighted
 	// Context returns the current parameters that the environments of all commands share.
 	Context func() hooks.ContextParams
 }
 
-// recordName is the file in Hooks.RunDir that records the running command.
-const recordName = "command.json"
-
-// New returns the worker of one machine. When its context ends, it lets a running command finish, however long
-// that takes.
+// New returns the worker of one machine. When its context ends, it begins no other command, and lets those that run
+// finish, however long that takes.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		if err := os.MkdirAll(config.Hooks.RunDir, 0o700); err != nil {
 			return fmt.Errorf("cannot create the directory of the machine's commands: %w", err)
 		}
-		runner, err := hooks.NewRunner(config.Hooks)
+		places, err := openPlaces(config.Hooks)
 		if err != nil {
 			return err
 		}
-		defer func() {
-			if err := runner.Close(); err != nil {
-				logger.Warningf("%v", err)
-			}
-		}()
+		defer places.close()
 		commands, end := hooks.ServeCommands(config.Hooks.RunDir, func(err error) { logger.Errorf("%v", err) })
 		defer end()
-		r := &running{Config: config, runner: runner, commands: commands,
-			record: recordFile(filepath.Join(config.Hooks.RunDir, recordName))}
-		return r.loop(ctx)
+		r := &running{Config: config, places: places, commands: commands, ended: make(chan *job, AtOnce)}
+		defer func() {
+			for _, end := range r.unwatch {
+				end()
+			}
+		}()
+		return r.drain(ctx, r.loop(ctx))
 	}
 }
 
+// The fields of running are owned by its loop.
 type running struct {
 	Config
-	runner   *hooks.Runner
+	places   *places
 	commands <-chan *hooks.Command
-	record   recordFile
 	events   <-chan struct{}
+	unwatch  []func() // ends the watches
+	jobs     []*job
+	ended    chan *job // those that have ended
+	waits    sync.WaitGroup
 }
 
 func (r *running) loop(ctx context.Context) (err error) {
 	if err := r.recover(ctx); err != nil {
 		return err
 	}
-	// A command that outlives ctx must still be cancellable, so the watch outlives ctx too. But starting the
-	// watch may block on the controller, which a stopping agent must not wait for.
-	watching, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	begun := context.AfterFunc(ctx, end)
-	r.events, err = r.API.WatchTasks(watching, r.Machine)
-	begun()
-	if err != nil {
+	if err := r.watch(ctx); err != nil {
 		return err
 	}
 	for {
@@ -82,174 +80,179 @@ func (r *running) loop(ctx context.Context) (err error) {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case _, ok := <-r.events:
-			if !ok {
+			switch {
+			case ok:
+			case len(r.jobs) == 0:
 				return worker.Ended(ctx)
+			default: // a restart of the worker would wait for those that run
+				err = r.watch(ctx)
 			}
-		case command := <-r.commands:
-			err := r.command(ctx, command)
-			if command.Err == nil {
-				command.Err = err
-			}
-			command.End()
-			if err != nil {
-				return err
-			}
+		case command := <-r.acceptable():
+			r.command(ctx, command)
+		case j := <-r.ended:
+			err = r.remove(j)
 		}
-		if err := r.tasks(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// recover stops the command that a previous agent left running, and reports its outcome.
-func (r *running) recover(ctx context.Context) error {
-	left, err := r.record.read()
-	if err != nil {
-		return err
-	}
-	if left.Process != nil {
-		if err := hooks.EndInterrupted(*left.Process); err != nil {
-			return err
-		}
-	}
-	if left.Task != "" {
-		outcome := entity.TaskTerminated
-		if left.Outcome != nil {
-			outcome = *left.Outcome
-		}
-		if err := r.API.FinishTask(ctx, r.Machine, left.Task, outcome); err != nil {
-			return err
-		}
-	}
-	return r.record.clear()
-}
-
-// tasks runs the machine's tasks until there are none.
-func (r *running) tasks(ctx context.Context) error {
-	for ctx.Err() == nil {
-		refs, err := r.API.Tasks(ctx, r.Machine)
-		if err != nil || len(refs) == 0 {
-			return err
-		}
-		if refs[0].Status != entity.TaskPending { // its agent or its machine was lost while it ran
-			err = r.API.FinishTask(ctx, r.Machine, refs[0].ID, entity.TaskTerminated)
-		} else {
-			err = r.task(ctx, refs[0].ID)
+		if err == nil {
+			err = r.tasks(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return context.Cause(ctx)
 }
 
-// task runs a task and reports its outcome.
-func (r *running) task(ctx context.Context, id string) error {
-	begun, err := r.API.BeginTask(ctx, r.Machine, id)
-	if errors.Is(err, entity.TaskGone) {
-		return nil
-	} else if err != nil {
-		return err
+// watch begins to watch the machine's tasks. The watch outlives ctx, because a command that does must still be
+// cancellable. But beginning it may block on the controller, which a stopping agent must not wait for.
+func (r *running) watch(ctx context.Context) error {
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	r.unwatch = append(r.unwatch, end)
+	defer context.AfterFunc(ctx, end)()
+	events, err := r.API.WatchTasks(watching, r.Machine)
+	if err == nil {
+		r.events = events
 	}
-	task, err := hooks.NewTask(begun)
+	return err
+}
+
+// drain waits for the commands that run, which users can still cancel, and returns the reason why the loop has ended.
+func (r *running) drain(ctx context.Context, reason error) error {
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // which no request outlives: the controller may be away
+	defer end()
+	go func() {
+		r.waits.Wait()
+		end()
+	}()
+	for len(r.jobs) > 0 {
+		select {
+		case j := <-r.ended:
+			if err := r.remove(j); err != nil {
+				logger.Errorf("%v", err)
+			}
+		case _, ok := <-r.events:
+			if !ok {
+				var err error
+				if r.events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
+					r.events = nil
+				}
+			} else if tasks, err := r.API.Tasks(ctx, r.Machine); err == nil {
+				r.cancel(tasks)
+			}
+		}
+	}
+	return reason
+}
+
+// recover stops the commands that a previous agent left running, and reports their outcomes.
+func (r *running) recover(ctx context.Context) error {
+	for _, p := range r.places.free {
+		left, err := p.record.read()
+		if err != nil {
+			return err
+		}
+		if left.Process != nil {
+			if err := hooks.EndInterrupted(*left.Process); err != nil {
+				return err
+			}
+		}
+		if left.Task != "" {
+			outcome := entity.TaskTerminated
+			if left.Outcome != nil {
+				outcome = *left.Outcome
+			}
+			if err := r.API.FinishTask(ctx, r.Machine, left.Task, outcome); err != nil {
+				return err
+			}
+		}
+		if err := p.record.clear(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneByOne is the lane of commands that wait for the machine's hooks.
+const oneByOne = "one by one"
+
+// laneOf returns the lane of a task. Those of one lane run one after another, in order; "" is no lane.
+func laneOf(t entity.MachineTask) string {
+	switch {
+	case t.Group != "":
+		return "group " + t.Group
+	case t.Parallel:
+		return ""
+	}
+	return oneByOne
+}
+
+// tasks begins the pending tasks that need not wait for one that runs or is older, and cancels those that users have
+// cancelled.
+func (r *running) tasks(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	tasks, err := r.API.Tasks(ctx, r.Machine)
 	if err != nil {
 		return err
 	}
-	during, abort := hooks.WithAbort(ctx)
-	defer abort()
-	var outcome entity.TaskOutcome
-	done := make(chan error, 1)
-	watching, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	go func() {
-		defer end()
-		hctx, failed, err := r.run(during, task)
+	r.cancel(tasks)
+	busy := map[string]bool{}
+	for _, j := range r.jobs {
+		busy[j.lane] = true
+	}
+	for _, t := range tasks {
+		lane := laneOf(t)
 		switch {
-		case entity.IsDiskFull(err):
-			outcome, err = entity.TaskOutcome{Status: entity.TaskFailed, Message: err.Error()}, nil
-		case errors.Is(err, hooks.ErrAbort): // while waiting for hooks
-			outcome, err = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}, nil
-		case err == nil:
-			outcome, err = hctx.Outcome(failed)
+		case r.runs(t.ID):
+		case t.Status != entity.TaskPending: // its agent or its machine was lost while it ran
+			if err := r.API.FinishTask(ctx, r.Machine, t.ID, entity.TaskTerminated); err != nil {
+				return err
+			}
+		case len(r.jobs) == AtOnce || lane != "" && busy[lane]:
+		default:
+			busy[lane] = true
+			err := r.begin(ctx, &job{task: t.ID, lane: lane, do: func(ctx context.Context, p *place) error {
+				return r.task(ctx, p, t.ID)
+			}})
+			if err != nil { // another place gets free
+				logger.Warningf("task %s waits: %v", t.ID, err)
+			}
 		}
-		done <- err
-	}()
-	if err := r.await(watching, id, done, abort); err != nil {
-		return err
 	}
-	// From here on the task has ended, even if ctx is done.
-	if err := r.record.write(record{Task: id, Outcome: &outcome}); entity.IsDiskFull(err) {
-		logger.Warningf("%v", err) // the record matters only if the agent is killed before it reports the outcome
-	} else if err != nil {
-		return err
-	}
-	ctx, cancelFinish := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
-	defer cancelFinish()
-	if err := r.API.FinishTask(ctx, r.Machine, id, outcome); err != nil {
-		return err
-	}
-	return r.record.clear()
+	return nil
 }
 
-// await waits for a task to end, and aborts it when a user cancels it. ctx ends with the task.
-func (r *running) await(ctx context.Context, id string, done <-chan error, abort func()) error {
-	events := r.events
-	for {
-		select {
-		case err := <-done:
-			return err
-		case _, ok := <-events:
-			if !ok {
-				// The loop sees this after the task, and restarts the worker. Until then, watch again here.
-				var err error
-				if events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
-					events = nil
-				}
-				continue
-			}
-			refs, err := r.API.Tasks(ctx, r.Machine)
-			if err == nil && !slices.ContainsFunc(refs, func(t entity.TaskRef) bool {
-				return t.ID == id && t.Status != entity.TaskAborting
-			}) {
-				abort()
-			}
+// runs reports whether a task runs, or is about to.
+func (r *running) runs(task string) bool {
+	return slices.ContainsFunc(r.jobs, func(j *job) bool { return j.task == task })
+}
+
+// cancel ends the tasks that are not among the unfinished ones any more, or are to be aborted.
+func (r *running) cancel(unfinished []entity.MachineTask) {
+	for _, j := range r.jobs {
+		if j.task != "" && !slices.ContainsFunc(unfinished, func(t entity.MachineTask) bool {
+			return t.ID == j.task && t.Status != entity.TaskAborting
+		}) {
+			j.abort()
 		}
 	}
 }
 
-// command runs a command from juju-run. An error is the worker's, not the command's.
-func (r *running) command(ctx context.Context, c *hooks.Command) error {
-	during, abort := hooks.WithAbort(ctx)
-	defer abort()
-	defer context.AfterFunc(c.Context, abort)()
-	_, failed, err := r.run(during, c.Task())
-	if errors.Is(err, hooks.ErrAbort) { // while waiting for hooks
-		c.Err = err
+// acceptable returns the channel of commands from juju-run, or nil while none can begin. They wait for the machine's hooks.
+func (r *running) acceptable() <-chan *hooks.Command {
+	if len(r.jobs) == AtOnce || slices.ContainsFunc(r.jobs, func(j *job) bool { return j.lane == oneByOne }) {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	c.Failed(failed)
-	return r.record.clear()
+	return r.commands
 }
 
-// run runs a task or command. failed is set if it ran and failed; err, if it did not run.
-func (r *running) run(ctx context.Context, task *hooks.Task) (*hooks.Context, *hooks.FailedError, error) {
-	select {
-	case r.Turn <- struct{}{}:
-		defer func() { <-r.Turn }()
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+// command begins a command from juju-run.
+func (r *running) command(ctx context.Context, c *hooks.Command) {
+	err := r.begin(ctx, &job{lane: oneByOne, do: func(ctx context.Context, p *place) error {
+		defer c.End()
+		return r.typed(ctx, p, c)
+	}})
+	if err != nil {
+		c.Err = err
+		c.End()
 	}
-	params := r.Context()
-	params.Task = task
-	hctx := hooks.NewMachineContext(r.Machine.ID, params)
-	err := r.runner.Run(ctx, hctx, func(p hooks.Process) error {
-		return r.record.write(record{Task: task.ID, Process: &p})
-	})
-	var failed *hooks.FailedError
-	if errors.As(err, &failed) {
-		err = nil
-	}
-	return hctx, failed, err
 }

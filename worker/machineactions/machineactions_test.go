@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/juju/loggo"
+	"golang.org/x/sync/semaphore"
 
 	"juju/agent/host/process"
 	"juju/doc/verify"
@@ -57,12 +58,18 @@ func (c *controller) task(id string) *entity.Task {
 	return &c.tasks[i]
 }
 
-// add adds a task that runs a command.
-func (c *controller) add(id, command string) {
-	c.change(func() {
-		c.tasks = append(c.tasks, entity.Task{ID: id, Name: entity.CommandTask, Status: entity.TaskPending,
-			Receiver: "3", Params: fmt.Appendf(nil, `{"command":%q,"timeout":0}`, command)})
-	})
+// add adds a task that runs a command when no hook runs.
+func (c *controller) add(id, command string) { c.addTo("", id, command) }
+
+// addTo adds a task that runs a command in an execution group, at once with all others if that is "parallel", or when no
+// hook runs if it is "".
+func (c *controller) addTo(group, id, command string) {
+	task := entity.Task{ID: id, Name: entity.CommandTask, Status: entity.TaskPending,
+		Receiver: "3", Params: fmt.Appendf(nil, `{"command":%q,"timeout":0}`, command)}
+	if task.Parallel = group == "parallel"; !task.Parallel {
+		task.Group = group
+	}
+	c.change(func() { c.tasks = append(c.tasks, task) })
 }
 
 // await waits until a task has this status, and returns it.
@@ -90,16 +97,17 @@ func (c *controller) check(tag entity.Tag) {
 	}
 }
 
-func (c *controller) Tasks(_ context.Context, tag entity.Tag) (refs []entity.TaskRef, err error) {
+func (c *controller) Tasks(_ context.Context, tag entity.Tag) (all []entity.MachineTask, err error) {
 	c.check(tag)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tasks {
 		if !t.Status.IsOver() {
-			refs = append(refs, entity.TaskRef{ID: t.ID, Status: t.Status})
+			all = append(all, entity.MachineTask{TaskRef: entity.TaskRef{ID: t.ID, Status: t.Status},
+				Parallel: t.Parallel, Group: t.Group})
 		}
 	}
-	return refs, nil
+	return all, nil
 }
 
 func (c *controller) WatchTasks(_ context.Context, tag entity.Tag) (<-chan struct{}, error) {
@@ -125,7 +133,13 @@ func (c *controller) FinishTask(_ context.Context, tag entity.Tag, id string, ou
 
 // start starts the worker on a machine whose files are in root; stop ends it.
 func start(t *testing.T, c *controller, root string) (stop func()) {
-	work := New(Config{API: c, Machine: entity.MachineTag("3"), Turn: make(chan struct{}, 1),
+	tell, await := startIn(t, c, root, semaphore.NewWeighted(AtOnce))
+	return func() { tell(); await() }
+}
+
+// startIn starts the worker with room for commands; tell tells it to stop, and await waits until it has.
+func startIn(t *testing.T, c *controller, root string, room *semaphore.Weighted) (tell, await func()) {
+	work := New(Config{API: c, Machine: entity.MachineTag("3"), Room: room,
 		Hooks: hooks.RunnerParams{CharmDir: root, ToolsDir: filepath.Join(root, "tools"),
 			RunDir: filepath.Join(root, "agents", "machine-3", "run"), LauncherPath: hookTool,
 			LockPath: filepath.Join(root, "lock"),
@@ -138,8 +152,7 @@ func start(t *testing.T, c *controller, root string) (stop func()) {
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
 	told := errors.New("told to stop")
-	return sync.OnceFunc(func() {
-		cancel(told)
+	return func() { cancel(told) }, sync.OnceFunc(func() {
 		select {
 		case err := <-done:
 			if !errors.Is(err, told) {
@@ -175,16 +188,7 @@ func TestCommandsOfUsers(t *testing.T) {
 func TestCommandsThatAreInterrupted(t *testing.T) {
 	c, root := newController(t), t.TempDir()
 	stop := start(t, c, root)
-	fifo := filepath.Join(root, "begun")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	begun, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer begun.Close()
-	begun.SetReadDeadline(time.Now().Add(verify.Patience))
+	begun := pipe(t, root, "begun")
 	c.add("2", "echo half; echo x >begun; exec sleep 1000")
 	if _, err := begun.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
@@ -200,8 +204,12 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 		t.Errorf("%q, %s", task.Message, task.Results)
 	}
 
-	file := recordFile(filepath.Join(root, "agents", "machine-3", "run", recordName))
-	for _, test := range []struct {
+	run := filepath.Join(root, "agents", "machine-3", "run")
+	if err := os.Mkdir(filepath.Join(run, "1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := []recordFile{recordFile(filepath.Join(run, recordName)), recordFile(filepath.Join(run, "1", recordName))}
+	for i, test := range []struct {
 		left   record
 		status entity.TaskStatus
 	}{
@@ -212,6 +220,7 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 		c.change(func() { c.tasks = nil })
 		c.add("3", "true")
 		c.change(func() { c.task("3").Status = entity.TaskRunning })
+		file := files[i%2]
 		if err := file.write(test.left); err != nil {
 			t.Fatal(err)
 		}
@@ -223,6 +232,105 @@ func TestCommandsThatAreInterrupted(t *testing.T) {
 		if left, err := file.read(); err != nil || left != (record{}) {
 			t.Errorf("left: %+v, %v", left, err)
 		}
+	}
+}
+
+// pipe makes a pipe that commands in root know by its name.
+func pipe(t *testing.T, root, name string) *os.File {
+	path := filepath.Join(root, name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	p.SetReadDeadline(time.Now().Add(verify.Patience))
+	return p
+}
+
+// Parallel commands run at once, others and those of a group one after another. Cancelling one leaves the others alone. An
+// agent that is told to stop waits for all of them, and leaves those that have not begun.
+func TestCommandsAtOnce(t *testing.T) {
+	c, root := newController(t), t.TempDir()
+	tell, await := startIn(t, c, root, semaphore.NewWeighted(AtOnce))
+	held := map[string]*os.File{}
+	hold := func(group, id string) {
+		held[id] = pipe(t, root, id)
+		c.addTo(group, id, "read line <"+id+"; echo $line")
+	}
+	end := func(id string) {
+		t.Helper()
+		if _, err := held[id].WriteString("end of " + id + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		task := c.await(id, entity.TaskCompleted)
+		if want := fmt.Sprintf(`{"return-code":0,"stdout":"end of %s\n"}`, id); string(task.Results) != want {
+			t.Errorf("got  %s\nwant %s", task.Results, want)
+		}
+	}
+	for i, group := range []string{"parallel", "parallel", "", "", "g", "g", "h"} {
+		hold(group, fmt.Sprint(10+i))
+	}
+	for _, id := range []string{"10", "11", "12", "14", "16"} {
+		c.await(id, entity.TaskRunning)
+	}
+	c.addTo("parallel", "17", "true")
+	c.await("17", entity.TaskCompleted)
+	for _, id := range []string{"13", "15"} {
+		c.await(id, entity.TaskPending)
+	}
+	c.change(func() { c.task("11").Status = entity.TaskAborting })
+	c.await("11", entity.TaskAborted)
+	end("12")
+	c.await("13", entity.TaskRunning)
+	c.await("15", entity.TaskPending)
+	end("14")
+	c.await("15", entity.TaskRunning)
+	end("15")
+
+	hold("h", "18")
+	tell()
+	c.change(func() { c.task("13").Status = entity.TaskAborting })
+	c.await("13", entity.TaskAborted)
+	end("16")
+	end("10")
+	await()
+	c.await("18", entity.TaskPending)
+	defer start(t, c, root)()
+	end("18")
+}
+
+// No command begins while the agent is about to stop, but what has not begun is left to the next agent.
+func TestNoRoomForCommands(t *testing.T) {
+	c, root, room := newController(t), t.TempDir(), semaphore.NewWeighted(AtOnce)
+	if err := room.Acquire(t.Context(), AtOnce); err != nil {
+		t.Fatal(err)
+	}
+	tell, await := startIn(t, c, root, room)
+	c.add("2", "true")
+	c.addTo("parallel", "3", "true")
+	c.addTo("parallel", "4", "true")
+	c.change(func() { c.task("4").Status = entity.TaskCancelled })
+	tell()
+	await()
+	c.await("2", entity.TaskPending)
+	c.await("3", entity.TaskPending)
+	defer start(t, c, root)()
+	c.await("2", entity.TaskCompleted)
+	c.await("3", entity.TaskCompleted)
+}
+
+func TestNoMoreCommandsAtOnce(t *testing.T) {
+	c := newController(t)
+	c.addTo("parallel", "2", "true")
+	r := running{Config: Config{API: c, Machine: entity.MachineTag("3")}, commands: make(chan *hooks.Command)}
+	for range AtOnce {
+		r.jobs = append(r.jobs, &job{})
+	}
+	if err := r.tasks(t.Context()); err != nil || len(r.jobs) != AtOnce || r.acceptable() != nil {
+		t.Errorf("%d commands, %v", len(r.jobs), err)
 	}
 }
 
@@ -267,7 +375,7 @@ func (e ended) WatchTasks(context.Context, entity.Tag) (<-chan struct{}, error) 
 func TestNoWatchBegins(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := make(chan struct{})
-	r := running{Config: Config{API: away{newController(t), asked}}, record: recordFile(filepath.Join(t.TempDir(), recordName))}
+	r := running{Config: Config{API: away{newController(t), asked}}, places: &places{}}
 	done := make(chan error, 1)
 	go func() { done <- r.loop(ctx) }()
 	<-asked

@@ -35,7 +35,8 @@ If COMMAND is one argument, it is a script for a shell. Several arguments are th
 a command: no shell changes them, and NAME=VALUE before its name sets a variable for it.
 
 On a machine, the command runs outside any unit, without hook tools, in the directory
-where juju ssh starts, while no hook runs on that machine. --all targets all machines.
+where juju ssh starts, at once with up to 99 others, and while hooks run. With
+--parallel=false, it waits for hooks and earlier such commands. --all targets all machines.
 
 With a single target, juju run prints the command's output and exits with its exit code.
 With several targets, or with another format, it prints the results as a list and exits
@@ -98,7 +99,7 @@ func (r *runOnUnits) targetFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
 	f.StringSliceVar(&r.machines, "machine", nil, "run the command on these machines, separated by commas")
 	f.BoolVar(&r.all, "all", false, "run the command on all machines")
-	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine")
+	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks on the machine; default on machines")
 	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions in this group")
 	f.BoolVar(&r.background, "background", false, "print task ids and return without waiting")
 	f.Bool("utc", false, "accepted for compatibility: times are in UTC anyway")
@@ -190,7 +191,7 @@ func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	request := client.RunArgs{Command: shell.Script(args), Timeout: r.timeout, Units: r.units, Services: r.services,
 		Machines: r.machines, All: r.all}
-	if r.parallel {
+	if cmd.Flags().Changed("parallel") {
 		request.Parallel = &r.parallel
 	}
 	if r.group != "" {

@@ -154,7 +154,9 @@ func (e *enqueueing) receiver(
 		if err != nil {
 			return doc, spec, nil, err
 		}
-		return modeldb.Task{Receiver: m.ID, Name: task.Name}, commandSpec, modeltxn.NotDead, nil
+		spec = commandSpec
+		spec.Parallel = true // as in Juju
+		return modeldb.Task{Receiver: m.ID, Name: task.Name}, spec, modeltxn.NotDead, nil
 	}
 	spec, assert = commandSpec, modeltxn.IsAlive
 	u, err := e.unit(ctx, o, task.Receiver)

@@ -14,13 +14,23 @@ import (
 	"juju/state/mongo"
 )
 
-// Refs returns the receiver's incomplete tasks, oldest first.
-func Refs(ctx context.Context, db *modeltxn.DB, receiver string) (refs []entity.TaskRef, err error) {
-	docs, err := Of(db).unfinished(ctx, receiver)
+// Refs returns the unit's unfinished tasks, oldest first.
+func Refs(ctx context.Context, db *modeltxn.DB, unit string) (refs []entity.TaskRef, err error) {
+	docs, err := Of(db).unfinished(ctx, unit)
 	for _, doc := range docs {
 		refs = append(refs, entity.TaskRef{ID: doc.Task().ID, Status: doc.Status})
 	}
 	return refs, err
+}
+
+// OfMachine returns the machine's unfinished tasks, oldest first.
+func OfMachine(ctx context.Context, db *modeltxn.DB, machine string) (all []entity.MachineTask, err error) {
+	docs, err := Of(db).unfinished(ctx, machine)
+	for _, doc := range docs {
+		all = append(all, entity.MachineTask{TaskRef: entity.TaskRef{ID: doc.Task().ID, Status: doc.Status},
+			Parallel: doc.Parallel, Group: doc.Group})
+	}
+	return all, err
 }
 
 func (t Tasks) unfinished(ctx context.Context, receiver string) ([]modeldb.Task, error) {
