@@ -60,7 +60,7 @@ func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 			return err
 		}
 		for _, name := range names {
-			if _, err := x.st.offerable(ctx, o, p.Service, name); err != nil {
+			if _, _, err := x.st.offerable(ctx, o, p.Service, name); err != nil {
 				return err
 			}
 		}
@@ -89,29 +89,30 @@ func (o *Offer) again(in *ops, now modeldb.Offer) error {
 	return nil
 }
 
-// offerable returns an endpoint of an Alive service that other models can relate to, and asserts what that depends on.
-func (st *State) offerable(ctx context.Context, o *ops, service, name string) (modeldb.Endpoint, error) {
+// offerable returns an endpoint of an Alive service that other models can relate to, with the metadata of its charm, and
+// asserts what that depends on.
+func (st *State) offerable(ctx context.Context, o *ops, service, name string) (end modeldb.Endpoint, meta *charm.Meta, err error) {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
-		return modeldb.Endpoint{}, err
+		return end, nil, err
 	}
 	if svc.doc.Life != entity.Alive {
-		return modeldb.Endpoint{}, entity.Errorf(entity.NotAlive, "service %q is not alive", service)
+		return end, nil, entity.Errorf(entity.NotAlive, "service %q is not alive", service)
 	}
 	ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
 	if err != nil {
-		return modeldb.Endpoint{}, err
+		return end, nil, err
 	}
 	ends := modeldb.EndpointsOf(service, ch.Meta)
 	i := slices.IndexFunc(ends, func(e modeldb.Endpoint) bool { return e.Name == name })
 	if i < 0 {
-		return modeldb.Endpoint{}, noEndpoint(service, name, ends)
+		return end, nil, noEndpoint(service, name, ends)
 	}
-	if e := ends[i]; e.Role == string(charm.RolePeer) || e.Scope == string(charm.ScopeContainer) {
-		return e, entity.Errorf(entity.Invalid, "endpoint %s is for units of its own model only", e)
+	if end = ends[i]; end.Role == string(charm.RolePeer) || end.Scope == string(charm.ScopeContainer) {
+		return end, nil, entity.Errorf(entity.Invalid, "endpoint %s is for units of its own model only", end)
 	}
 	o.Assert(modeldb.ServicesC, service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
-	return ends[i], nil
+	return end, ch.Meta, nil
 }
 
 // Offer reads an offer; the error is entity.NotFound if there is none.

@@ -131,7 +131,7 @@ func (x CrossModel) Connect(ctx context.Context, model string, c entity.Connecti
 		if offer.doc.Life != entity.Alive || !slices.Contains(offer.doc.Endpoints, c.Far) {
 			return entity.Errorf(entity.NotFound, "offer %q has no endpoint %q", offer.doc.Name, c.Far)
 		}
-		end, err := x.st.offerable(ctx, o, offer.doc.Service, c.Far)
+		end, meta, err := x.st.offerable(ctx, o, offer.doc.Service, c.Far)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (x CrossModel) Connect(ctx context.Context, model string, c entity.Connecti
 		if !end.CanRelateTo(far) {
 			return entity.Errorf(entity.NotFound, "%s can't be related to %s", end, far)
 		}
-		if err := x.st.checkLimit(ctx, o, end); err != nil {
+		if err := x.st.checkLimit(ctx, o, end, meta); err != nil {
 			return err
 		}
 		if c.Token != "" {

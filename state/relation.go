@@ -222,7 +222,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc modeldb.Relation) er
 		if all := modeldb.EndpointsOf(e.Service, ch.Meta); !slices.ContainsFunc(all, e.ImplementedBy) {
 			return noEndpoint(e.Service, e.Name, all)
 		}
-		if err := st.checkLimit(ctx, o, e); err != nil {
+		if err := st.checkLimit(ctx, o, e, ch.Meta); err != nil {
 			return err
 		}
 		keeps := bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}}

@@ -11,17 +11,9 @@ import (
 )
 
 // checkLimit rejects one more relation of a service's endpoint than its charm allows, and asserts that there are not more
-// until the transaction is applied. The caller asserts the charm.
-func (st *State) checkLimit(ctx context.Context, o *ops, end modeldb.Endpoint) error {
-	svc, err := st.Service(ctx, end.Service)
-	if err != nil {
-		return err
-	}
-	ch, err := st.db.Charm(ctx, svc.doc.CharmURL)
-	if err != nil {
-		return err
-	}
-	limit := ch.Meta.Relations()[end.Name].Limit
+// until the transaction is applied. The caller asserts the charm, which meta is of.
+func (st *State) checkLimit(ctx context.Context, o *ops, end modeldb.Endpoint, meta *charm.Meta) error {
+	limit := meta.Relations()[end.Name].Limit
 	if limit == 0 {
 		return nil
 	}
