@@ -82,7 +82,7 @@ var readers = map[string]string{
 	"Charms":       "Archive Get Payloads Warnings",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
-	"Pools":        "All",
+	"Pools":        "All Stores",
 	"Annotations":  "Get",
 	"Networks":     "Demands Known Spaces Unused Uses",
 	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos PersistentStorage StorageWork WatchExposure WatchStorage",

@@ -103,8 +103,11 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if w = append(w, others...); err != nil {
 		return w, err
 	}
-	if err := c.checkSizes(ctx, storesOf(ch.Meta, a.Storage)); err != nil {
-		return w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	// State rejects stores that the charm does not allow with a better error.
+	if stores, err := c.Model.Pools().Stores(ctx, ch.Meta, a.Storage); err == nil {
+		if err := c.checkSizes(ctx, stores); err != nil {
+			return w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+		}
 	}
 	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
 	if err != nil {
@@ -131,20 +134,6 @@ func (w *warnings) assumes(meta *charm.Meta, what, service string, force bool) e
 	w.add("proceeding with %s of application %q even though the charm feature requirements could not be met as --force was specified",
 		what, service)
 	return nil
-}
-
-// storesOf returns the stores of a charm's units, of the size that the user or the charm demands.
-func storesOf(meta *charm.Meta, asked map[string]entity.StorageConstraints) map[string]entity.StorageConstraints {
-	all := map[string]entity.StorageConstraints{}
-	for name, store := range meta.Storage {
-		one, given := asked[name]
-		if !given {
-			one.Count = uint64(store.CountMin)
-		}
-		one.Size = cmp.Or(one.Size, store.MinimumSize)
-		all[name] = one
-	}
-	return all
 }
 
 func applicationAddUnits(

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
@@ -36,6 +37,16 @@ func (p Pools) All(ctx context.Context) ([]entity.StoragePool, error) {
 		all = append(all, d.Pool())
 	}
 	return all, err
+}
+
+// Stores returns the storage that the units of a new service would have: see Constraints.
+func (p Pools) Stores(ctx context.Context, meta *charm.Meta, asked map[string]entity.StorageConstraints) (
+	map[string]entity.StorageConstraints, error) {
+	model, err := p.db.Model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Constraints(model, meta, asked)
 }
 
 // Create adds a pool. The errors are entity.Invalid, entity.NotFound if the cloud has no such
