@@ -57,14 +57,17 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 	if err != nil {
 		return spec, err
 	}
+	must := func(key, kind string) error {
+		return fs.get(key).errorf("value for schema key %q must be a %s", key, kind)
+	}
 	if spec.Description, err = fs.get("description").optionalText(); err != nil {
-		return spec, err
+		return spec, must("description", "string")
 	}
 	if spec.Parallel, err = fs.get("parallel").boolean(); err != nil {
-		return spec, err
+		return spec, must("parallel", "bool")
 	}
 	if spec.ExecutionGroup, err = fs.get("execution-group").optionalText(); err != nil {
-		return spec, err
+		return spec, must("execution-group", "string")
 	}
 	// Top-level keys other than these describe the parameters as a whole.
 	spec.Schema = map[string]any{"title": e.key, "type": "object", "properties": map[string]any{}}

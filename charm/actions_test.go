@@ -100,6 +100,10 @@ func TestParseActionsRejects(t *testing.T) {
 			"actions.yaml:1: a: properties.b.pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
 		{"params and properties", "a:\n  params: {}\n  properties: {}\n",
 			`actions.yaml:3: a.properties: cannot be combined with params, which means the same`},
+		{"description is a list", "a: {description: [b]}\n", `actions.yaml:1: a.description: value for schema key "description" must be a string`},
+		{"parallel is text", "a: {parallel: maybe}\n", `actions.yaml:1: a.parallel: value for schema key "parallel" must be a bool`},
+		{"a list of groups", "a: {execution-group: [b]}\n",
+			`actions.yaml:1: a.execution-group: value for schema key "execution-group" must be a string`},
 		{"params of a number", "a: {type: integer}\n", `actions.yaml:1: a.type: expected "object"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {

@@ -48,6 +48,8 @@ func (m *Meta) checkFormat(metadataSeries bool) error {
 	switch v2 := len(m.Bases) > 0 && !metadataSeries; {
 	case v2 && m.MinJujuVersion != Version{}:
 		field, format, help = "min-juju-version", "v2", "Say it with assumes: [juju >= "+m.MinJujuVersion.String()+"]"
+	case v2 && m.Deployment:
+		field, format, help = "deployment", "v2", "It was for Kubernetes charms of format 1: leave it out"
 	case !v2 && len(m.Assumes) > 0:
 		field, help = "assumes", "It is for charms that charmcraft has packed, which have bases in "+manifestFile+
 			" and no series in "+metaFile

@@ -60,6 +60,7 @@ func TestManifestsThatAreRejected(t *testing.T) {
 	const one = "bases: [{name: ubuntu, channel: '24.04'}]"
 	for _, test := range []struct{ meta, manifest, want string }{
 		{"min-juju-version: 2.9\n", one, "min-juju-version in metadata v2 not valid"},
+		{"deployment: {type: stateful}\n", one, "deployment in metadata v2 not valid"},
 		{"assumes: [juju]\n", "", "assumes in metadata v1 not valid"},
 		{"assumes: [juju]\nseries: [noble]\n", one, "assumes in metadata v1 not valid"},
 		{"", "bases: []", "manifest.yaml: charm does not define any bases, not valid"},

@@ -32,6 +32,7 @@ type Meta struct {
 	Containers     []string // of Kubernetes charms, sorted
 	OldRevision    int      // the obsolete field "revision"; a revision file goes before it
 	Warnings       []string // about content without effect
+	Deployment     bool     // it says how Kubernetes deploys it
 }
 
 // Relations returns every endpoint that the charm declares, by name. Names are
@@ -116,6 +117,7 @@ func ParseMeta(data []byte) (*Meta, error) {
 		return nil, err
 	}
 	m.Containers = slices.Sorted(maps.Keys(containers.keys))
+	m.Deployment = !fs.get("deployment").empty()
 	if f := fs.get("revision"); !f.empty() {
 		if m.OldRevision, err = f.integer(); err != nil {
 			return nil, err

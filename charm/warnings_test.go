@@ -311,7 +311,7 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
 		"Tags", "Platforms", "Series", "Bases", "OldRevision", "MinJujuVersion", "Assumes", "Payloads"}
-	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Terms", "Warnings"}
+	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Deployment", "Terms", "Warnings"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {
 			t.Errorf("Meta.%s neither works nor causes a warning; see warnings.go", f.Name)
