@@ -69,7 +69,8 @@ func partInfo(m DeltaModel, p entity.Part) (info any, names map[string]any) {
 			Status: statusInfo(p.Model.Status, ""), Constraints: constraintsOf(p.Model.Constraints),
 			SLA: ModelSLAInfo{Level: "unsupported"}}, map[string]any{"name": p.Model.Name}
 	case p.Charm != nil:
-		return charmDelta{ModelUUID: m.UUID, CharmURL: p.Charm.URL, Life: entity.Alive.String(), DefaultConfig: p.Charm.Defaults},
+		return charmDelta{ModelUUID: m.UUID, CharmURL: p.Charm.URL, CharmVersion: p.Charm.Version, Life: entity.Alive.String(),
+				DefaultConfig: p.Charm.Defaults},
 			map[string]any{"charm-url": p.Charm.URL}
 	case p.Machine != nil:
 		return machineDeltaOf(m, p.Machine), map[string]any{"id": p.Machine.ID}

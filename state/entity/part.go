@@ -49,6 +49,7 @@ type ModelPart struct {
 // A CharmPart is a charm that the model has.
 type CharmPart struct {
 	URL      string
+	Version  string         // what it says it was built from
 	Defaults map[string]any // of its settings
 }
 

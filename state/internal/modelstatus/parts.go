@@ -21,8 +21,9 @@ func (l *Live) Part(ctx context.Context, key entity.PartKey) (p entity.Part, exi
 		p.Model = &entity.ModelPart{ModelHeader: a.header(), Config: a.model.Settings().Values(), Constraints: a.model.Constraints}
 		return p, true
 	case entity.PartCharm:
-		if _, exists = a.charms[key.ID]; exists {
-			p.Charm = &entity.CharmPart{URL: key.ID}
+		var doc modeldb.Charm
+		if doc, exists = a.charms[key.ID]; exists {
+			p.Charm = &entity.CharmPart{URL: key.ID, Version: doc.Version}
 			if ch, err := l.db.Charm(ctx, key.ID); err == nil { // a damaged charm has no settings to show
 				p.Charm.Defaults = ch.Config.DefaultSettings()
 			}

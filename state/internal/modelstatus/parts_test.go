@@ -232,6 +232,7 @@ func TestLive(t *testing.T) {
 	m := newModel(t, modeldb.Attachment{ID: "unit-mysql-0#data/0", Unit: "mysql/0", Storage: "data/0"}, modeldb.Offer{Name: "shop", Service: "web"},
 		modeldb.Leader{Service: "mysql", Holder: "mysql/0"}, modeldb.Remote{Name: "far"}, modeldb.Task{ID: "t", Number: 1, Params: "{}", Status: entity.TaskPending})
 	m.PutCharm("local:web-1", "{name: web, summary: s, description: d}", "config.yaml", "options: {title: {type: string, default: x}}")
+	m.Set(modeldb.CharmsC, "local:web-1", bson.DocElem{Name: "version", Value: "v1-5"})
 	m.PutCharm("local:mysql-1", "{name: mysql, summary: s, description: d}")
 	hub := watcher.NewHub(nil)
 	defer hub.Close()
@@ -324,7 +325,7 @@ func TestLive(t *testing.T) {
 	if k := part(entity.PartTask, "t").Task; k.Status != entity.TaskRunning || k.Params != nil {
 		t.Errorf("the task is %+v", k)
 	}
-	if c := part(entity.PartCharm, "local:web-1").Charm; c.URL != "local:web-1" || c.Defaults["title"] != "x" {
+	if c := part(entity.PartCharm, "local:web-1").Charm; c.URL != "local:web-1" || c.Version != "v1-5" || c.Defaults["title"] != "x" {
 		t.Errorf("the charm is %+v", c)
 	}
 	if p := part(entity.PartModel, modeltest.UUID).Model; p.Name != "other" {
