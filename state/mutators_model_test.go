@@ -183,6 +183,8 @@ var serviceMutators = []mutator{
 	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
 		adds(twoPeers)),
 	on("Service.SetCharm", "with other peers", theService("riak"), upgrades("local:jammy/riak-1", nil), adds(otherPeers)),
+	on("Service.SetCharm", "with a limit of relations", theService("mysql"), upgrades("local:jammy/mysql-1", nil),
+		adds(`{name: mysql, summary: s, description: d, provides: {server: {interface: mysql, limit: 3}, admin: {interface: mysql-root}}}`)),
 	on("Service.SetCharm", "in batches", theService("mysql"), rollsOut, adds(statetest.MySQL, "config.yaml", settable)),
 	on("Service.SetCharm", "in place of a rollout that has stopped", theService("mysql"), upgrades("local:jammy/mysql-2", nil),
 		stopped, adds(statetest.MySQL, "config.yaml", settable)),

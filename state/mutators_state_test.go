@@ -200,6 +200,7 @@ var modelMutators = []mutator{
 		return err
 	}),
 	onModel("AddRelation", "of a container", addRelation("wordpress", "logging")),
+	onModel("AddRelation", "within a limit", addRelation("shop:db", "idle"), func(s *scene) { s.deploy("shop", limited, 0) }),
 	onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql")),
 	onModel("AddService", "with peers", addService(state.AddServiceParams{Name: "more"}, "riak")),
 	logging(onModel("Cleaner.Cleanup", "units of a service", cleanup, destroysService("mysql", plain))),

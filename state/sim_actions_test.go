@@ -364,6 +364,9 @@ func (s *sim) relate(i int) *simAction {
 	return &simAction{what: "add-relation " + key, by: "user",
 		may: []entity.Kind{entity.NotAlive, entity.AlreadyExists, entity.Invalid},
 		rival: func() *simAction {
+			if s.rnd.IntN(2) == 0 {
+				return s.relateSome()
+			}
 			return s.destroyService(s.model.Services[one(s, []string{a, b})], s.destruction())
 		},
 		run: func() error {

@@ -137,10 +137,13 @@ func (s *sim) connect(o *simulationtest.Offer) *simAction {
 	n := s.connections
 	near := entity.NearEnd{Service: "web", RemoteEndpoint: entity.RemoteEndpoint{Name: "db", Role: "requirer", Interface: "mysql"}}
 	return &simAction{what: fmt.Sprintf("relation %d of another model uses %s", n, o.Name), by: "controller",
-		may: []entity.Kind{entity.NotAlive},
+		may: []entity.Kind{entity.NotAlive, entity.Invalid},
 		rival: func() *simAction {
-			if s.rnd.IntN(2) == 0 {
+			switch s.rnd.IntN(3) {
+			case 0:
 				return s.destroyService(o.Service, s.destruction())
+			case 1:
+				return s.connect(s.someOffer())
 			}
 			return s.destroyOffer(o, s.destruction())
 		},

@@ -18,21 +18,29 @@ import (
 // interface.
 var simPals = []string{"db", "db2", "web", "log"}
 
-// addRevisions adds the revisions of a service's charm: two that are alike, and some with other peer relations, or with an
-// endpoint of container scope.
+// addRevisions adds the revisions of a service's charm: two that are alike, or differ in a limit of relations, and some with
+// other peer relations, or with an endpoint of container scope.
 func (s *sim) addRevisions(service, metadata string) {
 	s.revisions[service] = nil
 	base := map[string]string{}
-	add := func(old, now string, peers map[string]string, contained ...string) {
+	add := func(old, now string, peers map[string]string, contained ...string) *simulationtest.Charm {
 		c := &simulationtest.Charm{URL: statetest.Charm(s, s.st, strings.Replace(metadata, old, now, 1)), Peers: peers, Contained: contained}
 		s.revisions[service] = append(s.revisions[service], c)
 		s.charms[c.URL] = c
+		return c
 	}
 	if service == "ring" {
 		base["ring:ring"] = "riak"
 	}
 	add("", "", base)
-	add("", "", base)
+	switch service {
+	case "db":
+		add("server: {interface: mysql}", "server: {interface: mysql, limit: 1}", base).Limits = map[string]int{"server": 1}
+	case "web":
+		add("db: {interface: mysql}", "db: {interface: mysql, limit: 2}", base).Limits = map[string]int{"db": 2}
+	default:
+		add("", "", base)
+	}
 	switch {
 	case service == "ring":
 		add("ring: {interface: riak}", "", nil)

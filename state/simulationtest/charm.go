@@ -8,13 +8,15 @@ import (
 	"juju/state/entity"
 )
 
-// What a service's charm says of its relations: which peer relations there are, and which endpoints have container scope.
+// What a service's charm says of its relations: which peer relations there are, which endpoints have container scope, and how
+// many relations they may have.
 
 // A Charm is a revision of a service's charm.
 type Charm struct {
 	URL       string
 	Peers     map[string]string // the interfaces of its peer relations, by their keys
 	Contained []string          // its endpoints of container scope, among those that other charms have in global scope
+	Limits    map[string]int    // how many relations its endpoints may have
 }
 
 // offered is the endpoint that offers are of.
@@ -31,9 +33,27 @@ func (c *Charm) contains(service, key string) bool {
 	})
 }
 
+// established counts the relations of a service's endpoint that are not suspended.
+func (s *Service) established(endpoint string) (n int) {
+	for r := range s.Relations {
+		if slices.Contains(strings.Fields(r.Key), s.Name+":"+endpoint) && !r.Suspended {
+			n++
+		}
+	}
+	return n
+}
+
+// mayHaveMore returns the error of one more relation of a service's endpoint, if its charm allows no more.
+func (s *Service) mayHaveMore(endpoint string) Answer {
+	if s == nil || s.Charm == nil || s.Charm.Limits[endpoint] == 0 || s.established(endpoint) < s.Charm.Limits[endpoint] {
+		return nil
+	}
+	return Answer{entity.Invalid}
+}
+
 // UpgradeEvents is all that can happen to a service because of another charm. The simulation counts how often each does.
 func UpgradeEvents() []string {
-	all := slices.Clone(peerEvents)
+	all := append(slices.Clone(peerEvents), limitEvents...)
 	for _, event := range rolloutEvents {
 		all = append(all, "a rollout "+event)
 	}
@@ -47,6 +67,9 @@ var peerEvents = []string{"an upgrade drops a peer relation", "an upgrade change
 	"an old peer relation ends by force",
 	"an upgrade may not bring an endpoint in use to container scope", "an upgrade may not bring an offered endpoint to container scope",
 	"an upgrade keeps a relation of container scope with an endpoint of global scope"}
+
+var limitEvents = []string{"a charm allows no more relations with other models",
+	"an upgrade may not allow fewer relations than there are"}
 
 func (m *Model) happens(event string) {
 	if m.Happened != nil {
@@ -67,6 +90,12 @@ func (m *Model) mayHave(s *Service, to *Charm, batches bool) (why Answer) {
 			why = append(why, entity.Invalid)
 		case r.Container && s.Charm.contains(s.Name, r.Key) && !to.contains(s.Name, r.Key):
 			m.happens("an upgrade keeps a relation of container scope with an endpoint of global scope")
+		}
+	}
+	for endpoint, limit := range to.Limits {
+		if s.established(endpoint) > limit {
+			m.happens("an upgrade may not allow fewer relations than there are")
+			why = append(why, entity.Invalid)
 		}
 	}
 	if m.isOffered(s) && s.Charm.has(offered) != to.has(offered) {

@@ -79,7 +79,11 @@ func (m *Model) MayConnect(o *Offer) Answer {
 	if o.Life.Life != entity.Alive {
 		return Answer{entity.NotFound}
 	}
-	return m.mayUse(o.Service.Name)
+	why := o.Service.mayHaveMore(offered)
+	if why != nil {
+		m.happens("a charm allows no more relations with other models")
+	}
+	return append(m.mayUse(o.Service.Name), why...)
 }
 
 // Connect adds a relation that uses an offer. far is the name that its other service has.

@@ -193,6 +193,10 @@ func (m *Model) MayRelate(a, b, key string, container bool) Answer {
 			why = append(why, entity.Invalid, entity.NotFound) // a subordinate could; or it has another charm meanwhile
 		}
 	}
+	for _, end := range strings.Fields(key) {
+		service, endpoint, _ := strings.Cut(end, ":")
+		why = append(why, m.Services[service].mayHaveMore(endpoint)...)
+	}
 	for _, r := range m.Relations {
 		if r.Key == key {
 			why = append(why, entity.AlreadyExists)
