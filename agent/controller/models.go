@@ -107,6 +107,10 @@ const (
 	pruneGrants  = time.Hour
 )
 
+// secretsAgain is how long at most the clock is not looked at for secrets that are to be rotated: it may be set, or go on while
+// the host sleeps.
+const secretsAgain = 5 * time.Minute
+
 // modelWorkers returns the worker that runs the workers of one model. Only one of the controllers that share a store does.
 func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func {
 	workers := map[string]worker.Func{
@@ -130,6 +134,12 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func 
 			return rollouts.New(rollouts.Config{API: client.RolloutsFacade{Caller: conn}})(ctx)
 		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st.Cleaner()}),
+		"secrets": func(ctx context.Context) error {
+			return worker.NotifyAgain(ctx, st.Secrets().WatchSecrets, func(ctx context.Context) (time.Duration, error) {
+				again, err := st.Secrets().Due(ctx)
+				return min(again, secretsAgain), err
+			})
+		},
 		"undertaker": func(ctx context.Context) error {
 			return worker.Notify(ctx, st.Watches().End, func(ctx context.Context) error { return c.endModel(ctx, st) })
 		},

@@ -174,6 +174,10 @@ func (r *Redactor) object(m map[string]any) any {
 			kept[name] = r.settings(v, r.Options(service, url))
 		case field == "config-yaml" || field == "config-settings-yaml":
 			kept[name] = r.yaml(v, service, r.Options(service, url))
+		case field == "content":
+			kept[name] = r.content(v)
+		case field == "show-secrets": // whether content was asked for
+			kept[name] = v
 		case secretName.MatchString(plain(name)):
 			kept[name] = r.withhold(v)
 		default:
@@ -183,6 +187,19 @@ func (r *Redactor) object(m map[string]any) any {
 		}
 	}
 	return kept
+}
+
+// content returns the content of a user's secret without its values.
+func (r *Redactor) content(v any) any {
+	m, _ := v.(map[string]any)
+	data, ok := m["data"].(map[string]any)
+	if !ok || len(m) > 1 {
+		return r.withhold(v)
+	}
+	for key, value := range data {
+		data[key] = r.withhold(value)
+	}
+	return m
 }
 
 // settings returns the settings of a service's charm without the secret ones, or without all values if the charm is not

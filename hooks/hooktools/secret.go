@@ -2,38 +2,26 @@ package hooktools
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"juju/charm/safeyaml"
+	"juju/charm/secretargs"
 	"juju/state/entity"
 )
 
 // The errors of these tools never quote what may be the content of a secret: a charm's errors are in its log.
-
-// The suffixes of keys that say what the value is.
-const (
-	base64Suffix = "#base64"
-	fileSuffix   = "#file"
-)
 
 // secretSettings are the flags and arguments of secret-add and secret-set.
 type secretSettings struct {
 	owner, label, description, rotate, expire, file string
 
 	expires time.Time
-	content entity.SecretContent
-	files   []secretFile
+	args    []string
 }
-
-// A secretFile is a file that has the value of a key.
-type secretFile struct{ key, path string }
 
 func (s *secretSettings) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.description, "description", "", "the secret's `description`")
@@ -58,25 +46,8 @@ func (s *secretSettings) parse(args []string) error {
 	if s.owner != "application" && s.owner != "unit" {
 		return fmt.Errorf("secret owner %q not valid", s.owner)
 	}
-	s.content = entity.SecretContent{}
-	for i, arg := range args {
-		// "=" at the end is the padding of base64.
-		at := strings.IndexByte(strings.TrimRight(arg, "="), '=')
-		if at < 1 {
-			return entity.WithHint(fmt.Errorf("key value %d not valid", i+1),
-				"An argument is key=value, key#base64=value or key#file=path.")
-		}
-		key, value := arg[:at], arg[at+1:]
-		if key, ok := strings.CutSuffix(key, fileSuffix); ok {
-			s.files = append(s.files, secretFile{key, value})
-			continue
-		}
-		addSecretValue(s.content, key, value)
-	}
-	if len(s.content) == 0 {
-		return nil
-	}
-	return s.content.Check()
+	s.args = args
+	return secretargs.Check(args)
 }
 
 // parseExpiry returns when a secret expires that was given a time or a duration; the zero time for "".
@@ -100,40 +71,10 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	return now.Add(d).UTC(), nil
 }
 
-// addSecretValue adds a value to content, in base64 unless the key's suffix says that it is already.
-func addSecretValue(content entity.SecretContent, key, value string) {
-	if key, ok := strings.CutSuffix(key, base64Suffix); ok {
-		content[key] = value
-		return
-	}
-	content[key] = base64.StdEncoding.EncodeToString([]byte(value))
-}
-
 // read returns the settings, with the content of files. Those that were not given are nil.
-func (s *secretSettings) read(run *toolRun) (entity.SecretSettings, error) {
-	for _, f := range s.files {
-		text, err := run.read(f.path)
-		if err != nil {
-			return entity.SecretSettings{}, fmt.Errorf("reading content for secret key %q: %w", f.key, err)
-		}
-		if err := checkSecretFile(f.path, text); err != nil {
-			return entity.SecretSettings{}, err
-		}
-		addSecretValue(s.content, f.key, string(text))
-	}
-	if s.file != "" {
-		content, err := readSecretContent(run, s.file)
-		if err != nil {
-			return entity.SecretSettings{}, err
-		}
-		maps.Copy(s.content, content)
-	}
-	var settings entity.SecretSettings
-	if len(s.content) > 0 {
-		if err := s.content.Check(); err != nil {
-			return entity.SecretSettings{}, err
-		}
-		settings.Content = s.content
+func (s *secretSettings) read(run *toolRun) (settings entity.SecretSettings, err error) {
+	if settings.Content, err = secretargs.Content(s.args, s.file, run.read); err != nil {
+		return settings, err
 	}
 	if s.label != "" {
 		settings.Label = &s.label
@@ -148,33 +89,6 @@ func (s *secretSettings) read(run *toolRun) (entity.SecretSettings, error) {
 		settings.Expire = &s.expires
 	}
 	return settings, nil
-}
-
-func checkSecretFile(path string, text []byte) error {
-	if len(text) > entity.MaxSecret {
-		return fmt.Errorf("secret content in file %q too large: %d bytes", path, len(text))
-	}
-	return nil
-}
-
-// readSecretContent reads a YAML or JSON map. Numbers and the like are taken as they are written.
-func readSecretContent(run *toolRun, path string) (entity.SecretContent, error) {
-	text, err := run.read(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkSecretFile(path, text); err != nil {
-		return nil, err
-	}
-	var values map[string]string
-	if err := safeyaml.Unmarshal(text, &values, safeyaml.Hook); err != nil { // err quotes the text
-		return nil, entity.WithHint(fmt.Errorf("secret content in file %q not valid", path), "It must be a map of texts, in YAML or JSON.")
-	}
-	content := entity.SecretContent{}
-	for key, value := range values {
-		addSecretValue(content, key, value)
-	}
-	return content, nil
 }
 
 // secretArg returns the URI in the first argument, and the arguments after it.

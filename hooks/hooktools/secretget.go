@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"juju/charm/secretargs"
 	"juju/state/entity"
 )
 
@@ -88,7 +89,7 @@ func (t *secretGet) run(ctx context.Context, run *toolRun) error {
 		}
 		return t.out.write(run, values)
 	}
-	key, encoded := strings.CutSuffix(t.key, base64Suffix)
+	key, encoded := strings.CutSuffix(t.key, secretargs.Base64)
 	value, ok := content[key]
 	if !ok {
 		return fmt.Errorf("secret key value %q not found", key)

@@ -39,7 +39,7 @@ var (
 	// HookSettings and HookBytes are of what one request commits: the names and texts as JSON has them, below the API's limits of
 	// a request.
 	HookSettings = Limit{"settings of relations and of the charm's state that a hook changes", 80_000, "settings"}
-	HookBytes    = Limit{"settings of relations and of the charm's state that a hook changes, in JSON", 12 << 20, "bytes"}
+	HookBytes    = Limit{"settings of relations, charm's state and secrets that a hook changes, in JSON", 12 << 20, "bytes"}
 	// ServiceSettings counts 16 bytes per setting in addition to its name and text.
 	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
@@ -52,6 +52,7 @@ var (
 	Endpoint  = Limit{"name of an endpoint", 255, "bytes"}
 	ExposedTo = Limit{"CIDRs and spaces of a service's exposed endpoints", 100, "entries"}
 
+	HookSecrets = Limit{"changes of a hook to secrets", 1000, "changes"}
 	// Of secrets: Secrets of one owner, SecretsRead by one unit.
 	Secrets         = Limit{"secrets of a service, a unit or the model", 20_000, "secrets"}
 	SecretsRead     = Limit{"secrets that a unit reads", 20_000, "secrets"}
@@ -93,7 +94,7 @@ var (
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, HookSettings, HookBytes, ServiceSettings, UnitPayloads, UnitPorts,
-	MachinePorts, Endpoint, ExposedTo, Secrets, SecretsRead, SecretRevisions, SecretGrants, SecretText, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
+	MachinePorts, Endpoint, ExposedTo, HookSecrets, Secrets, SecretsRead, SecretRevisions, SecretGrants, SecretText, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations, UserData,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }

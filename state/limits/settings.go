@@ -72,6 +72,9 @@ func CheckHookChanges(c entity.HookChanges) error {
 	if err := CheckPayloads(c.Payloads); err != nil {
 		return err
 	}
+	if err := checkSecretChanges(c.Secrets); err != nil {
+		return err
+	}
 	return CheckCharmState(c.CharmState)
 }
 

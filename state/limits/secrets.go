@@ -1,0 +1,100 @@
+package limits
+
+import "juju/state/entity"
+
+// CheckSecretContent returns an Invalid error for content that no secret can have; none at all is not checked.
+func CheckSecretContent(c entity.SecretContent) error {
+	if len(c) == 0 {
+		return nil
+	}
+	return c.Check()
+}
+
+// checkSecretChanges returns an Invalid error for changes to secrets that can't be stored, whatever is stored.
+func checkSecretChanges(c *entity.SecretChanges) error {
+	if c == nil {
+		return nil
+	}
+	n := len(c.Create) + len(c.Update) + len(c.Remove) + len(c.Grant) + len(c.Revoke) + len(c.Track)
+	if err := HookSecrets.Check(n); err != nil {
+		return err
+	}
+	for _, s := range c.Create {
+		if err := checkSecret(s.ID, s.SecretSettings); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.Update {
+		if err := checkSecret(s.ID, s.SecretSettings); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Remove {
+		if err := checkSecretID(r.ID); err != nil {
+			return err
+		}
+	}
+	for _, g := range c.Grant {
+		if err := checkSecretSubject(g.ID, g.Subject); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Revoke {
+		if err := checkSecretSubject(r.ID, r.Subject); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.Track {
+		if err := checkSecretID(t.ID); err != nil {
+			return err
+		}
+		if err := checkSecretText(&t.Label); err != nil {
+			return err
+		}
+	}
+	if c.Told != nil {
+		return checkSecretID(c.Told.ID)
+	}
+	return nil
+}
+
+func checkSecretID(id string) error {
+	if !entity.IsValidSecretID(id) {
+		return entity.Errorf(entity.Invalid, "%q is not the ID of a secret", id)
+	}
+	return nil
+}
+
+func checkSecretSubject(id, subject string) error {
+	if !entity.IsValidService(subject) && !entity.IsValidUnit(subject) {
+		return entity.Errorf(entity.Invalid, "%q is no service or unit", subject)
+	}
+	return checkSecretID(id)
+}
+
+func checkSecret(id string, s entity.SecretSettings) error {
+	for _, text := range []*string{s.Label, s.Description} {
+		if err := checkSecretText(text); err != nil {
+			return err
+		}
+	}
+	if s.Rotate != nil && *s.Rotate != "" {
+		if err := s.Rotate.Check(); err != nil {
+			return err
+		}
+	}
+	if err := CheckSecretContent(s.Content); err != nil {
+		return err
+	}
+	return checkSecretID(id)
+}
+
+func checkSecretText(text *string) error {
+	if text == nil {
+		return nil
+	}
+	if err := CheckPlain("label or description of a secret", *text); err != nil {
+		return err
+	}
+	return SecretText.CheckText(*text)
+}
