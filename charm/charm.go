@@ -15,6 +15,7 @@ const (
 	configFile   = "config.yaml"
 	actionsFile  = "actions.yaml"
 	manifestFile = "manifest.yaml"
+	profileFile  = "lxd-profile.yaml"
 	revisionFile = "revision"
 	versionFile  = "version"
 	ignoreFile   = ".jujuignore"
@@ -30,12 +31,13 @@ const maxParsed = 1 << 20
 // Charm is the parsed content of a charm's files.
 type Charm struct {
 	Meta     *Meta
-	Config   *Config  // never nil
-	Actions  *Actions // never nil
-	Revision int      // 0 when the charm has no revision file
-	Version  string   // the first line of the file version: the source it was built from, if known
-	Dispatch bool     // it has a file "dispatch", which is run for every hook
-	Hooks    []string // the hooks it has in hooks/, sorted
+	Config   *Config     // never nil
+	Actions  *Actions    // never nil
+	Profile  *LXDProfile // nil when the charm has no lxd-profile.yaml
+	Revision int         // 0 when the charm has no revision file
+	Version  string      // the first line of the file version: the source it was built from, if known
+	Dispatch bool        // it has a file "dispatch", which is run for every hook
+	Hooks    []string    // the hooks it has in hooks/, sorted
 
 	NotExecutable []string // paths of programs that are not executable, and are deployed as such
 	NoProgram     []string // actions without a program in actions/ or dispatch, sorted
@@ -90,6 +92,12 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	c.Actions = &Actions{Specs: map[string]ActionSpec{}}
 	if data, err = readSmall(open, actionsFile); err == nil {
 		c.Actions, err = ParseActions(c.Meta.Name, data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if data, err = readSmall(open, profileFile); err == nil {
+		c.Profile, err = ParseLXDProfile(data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -9,7 +9,6 @@ import (
 // Files that a charm may have and that have no effect here.
 var ignoredFiles = []struct{ name, why string }{
 	{"functions.yaml", "it is not read: actions are defined in actions.yaml"},
-	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
 	{"metrics.yaml", "it is not read: no metrics are collected"},
 }
 
@@ -99,6 +98,9 @@ func (c *Charm) Warnings() (all []string) {
 		}
 	}
 	all = slices.Concat(all, c.ModeWarnings(), c.strays.all(), c.Meta.Warnings, c.Config.Warnings, c.Actions.Warnings)
+	if c.Profile != nil {
+		all = append(all, c.Profile.Warnings...)
+	}
 	for _, f := range ignoredFiles {
 		if slices.Contains(c.Ignored, f.name) {
 			all = append(all, f.name+": "+f.why)

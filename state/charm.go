@@ -18,7 +18,7 @@ import (
 )
 
 // charmFiles are the charm files that are stored in its document.
-var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml"}
+var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml", "lxd-profile.yaml"}
 
 // Charms are the charms of a model.
 type Charms struct{ st *State }

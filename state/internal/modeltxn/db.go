@@ -322,6 +322,11 @@ func (db *DB) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 			return nil, &DamagedCharm{url, err}
 		}
 	}
+	if text, ok := files["lxd-profile.yaml"]; ok {
+		if ch.Profile, err = charm.ParseLXDProfile([]byte(text)); err != nil {
+			return nil, &DamagedCharm{url, err}
+		}
+	}
 	db.charms.Store(url, ch)
 	return ch, nil
 }
