@@ -15,6 +15,9 @@ import (
 type Environ interface {
 	Filesystems
 	Firewall
+	// Profiler returns what gives instances the profiles of charms; nil if they can't have any. StartParams.Profiles are then
+	// ignored.
+	Profiler() Profiler
 	// StartInstance starts an instance with a machine agent. It returns once the cloud has accepted
 	// both; the agent may still be starting. Called again with the same machine and nonce, it returns
 	// the existing instance. If it fails, it leaves nothing behind, or an instance that Instances lists.
@@ -65,6 +68,8 @@ type StartParams struct {
 	Parent      string
 	AgentConfig []byte // read by the machine agent at startup; contains secrets
 	UserData    string // the model's setting cloudinit-userdata; clouds without cloud-init ignore it
+	// Profiles are those of charms that the instance has from the start, if the Environ has a Profiler.
+	Profiles []Profile
 	// RunsController means that the instance runs a controller, which is its own agent, and that AgentConfig is its
 	// configuration. Clouds on which only bootstrap starts controllers return NotSupported.
 	RunsController bool

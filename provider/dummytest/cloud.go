@@ -33,7 +33,9 @@ type Cloud struct {
 	subnets   []entity.Subnet
 	ingress   map[provider.Config]provider.Ingress
 	open      bool // it has no firewall
-	attached  map[attachment]bool
+
+	profileless bool // instances can't have profiles
+	attached    map[attachment]bool
 
 	filesystems map[filesystemKey]*filesystem
 }
@@ -158,6 +160,8 @@ type instance struct {
 	err     error         // of the start; set before started is closed
 	stop    func()
 	once    sync.Once
+	// profiles are those of charms; the cloud's mu protects them.
+	profiles []provider.Profile
 }
 
 // end stops the agent and deletes the instance, and returns when both are done. The start must have
@@ -189,7 +193,7 @@ func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 		Hardware:   hardware(params.Constraints),
 		Zone:       params.Zone,
 		Controller: params.Controller, Model: params.Model, MachineID: params.MachineID, Nonce: params.Nonce,
-	}}
+	}, profiles: slices.Clone(params.Profiles)}
 	c.instances[inst.ID], c.attempts[key] = inst, inst
 	return inst, false
 }

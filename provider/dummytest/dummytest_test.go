@@ -60,7 +60,9 @@ func TestConformance(t *testing.T) {
 		c := dummytest.New(a.start)
 		c.SetSeries("jammy", "noble")
 		c.SetZones("b", "a")
-		return providertest.Harness{Profile: providertest.Dummy, Controller: controller, Open: c.Open, Agents: a.list}
+		return providertest.Harness{Profile: providertest.Dummy, Controller: controller, Open: c.Open, Agents: a.list,
+			Expanded: func(_ *testing.T, id string) provider.Profile { return c.Expanded(id) },
+			Kept:     func(*testing.T) []string { return c.Kept(controller) }}
 	})
 }
 

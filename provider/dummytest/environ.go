@@ -57,6 +57,9 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
 		return provider.Instance{}, err
 	}
+	if err := checkProfiles(params.Profiles); err != nil {
+		return provider.Instance{}, err
+	}
 	inst, found := e.cloud.find(params)
 	op.InstanceIDs = []string{inst.ID}
 	if found {

@@ -13,6 +13,7 @@ type Op struct {
 	MachineID   string   // of StartInstance
 	Constraints string   // of StartInstance
 	InstanceIDs []string // that were started, or to be stopped
+	Profiles    []string // of SetProfiles: their names
 	Stalled     bool     // the call waits; it has another Op when it returns
 	Err         error
 }

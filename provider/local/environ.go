@@ -218,6 +218,9 @@ func noContainers() error {
 		"The cloud lxd has them: juju bootstrap lxd")
 }
 
+// Profiler returns nil: the machines are no containers.
+func (e *environ) Profiler() provider.Profiler { return nil }
+
 // Subnets returns the range of the loopback addresses, from which each instance has one.
 func (e *environ) Subnets(context.Context) ([]entity.Subnet, error) { return subnets(), nil }
 

@@ -49,12 +49,13 @@ type Config struct {
 type Cloud struct {
 	config Config
 	client *client
-	busy   provider.KeyedMutex // instances being started, changed or stopped, ACLs and images
+	busy   provider.KeyedMutex // instances being started, changed or stopped, ACLs, profiles and images
 
 	reporter Reporter // nil for none
 
 	mu   sync.Mutex
-	info *api.Server // nil until fetched
+	info *api.Server    // nil until fetched
+	held map[string]int // how many calls are about to give a profile to a container
 }
 
 // New returns the cloud of one controller. It does not contact the server. The error is Invalid if the

@@ -62,6 +62,7 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	if err := e.cloud.stop(ctx, names); err != nil {
 		return err
 	}
+	e.dropProfiles(ctx)
 	return e.dropRules(ctx, ids)
 }
 
@@ -134,7 +135,7 @@ func isRunning(err error) bool {
 	return errors.As(err, &r) && mentions(r.text, []string{"already running"})
 }
 
-// Destroy deletes the model's containers and ACL, and releases its remaining storage.
+// Destroy deletes the model's containers, ACL and profiles, and releases its remaining storage.
 func (e *environ) Destroy(ctx context.Context) error {
 	if err := e.cloud.destroy(ctx, e.config.Model, false); err != nil {
 		return fmt.Errorf("cannot destroy the resources of model %s: %w", e.config.Model, err)
@@ -142,7 +143,7 @@ func (e *environ) Destroy(ctx context.Context) error {
 	return nil
 }
 
-// DestroyController deletes the controller's containers and ACLs, and deletes or releases its storage.
+// DestroyController deletes the controller's containers, ACLs and profiles, and deletes or releases its storage.
 func (e *environ) DestroyController(ctx context.Context, destroyStorage bool) error {
 	if err := e.cloud.destroy(ctx, "", destroyStorage); err != nil {
 		return fmt.Errorf("cannot destroy the resources of controller %s: %w", e.config.Controller, err)
@@ -164,6 +165,9 @@ func (c *Cloud) destroy(ctx context.Context, model string, destroyStorage bool) 
 		return err
 	}
 	if err := c.deleteACLs(ctx, model); err != nil {
+		return err
+	}
+	if err := c.deleteProfiles(ctx, model); err != nil {
 		return err
 	}
 	return c.removeVolumes(ctx, model, destroyStorage)

@@ -44,8 +44,26 @@ func TestConformance(t *testing.T) {
 			Controller: c.config.Controller,
 			Open:       c.Open,
 			Agents:     func(t *testing.T) []string { return agents(t, c) },
-			Otherwise:  otherwise,
-			Tools:      tools(),
+			Expanded: func(t *testing.T, id string) provider.Profile {
+				i, err := c.instance(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return provider.Profile{LXDProfile: entity.LXDProfile{Config: i.ExpandedConfig, Devices: i.ExpandedDevices}}
+			},
+			Kept: func(t *testing.T) (names []string) {
+				all, err := c.profiles(t.Context(), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range all {
+					names = append(names, p.Name)
+				}
+				slices.Sort(names)
+				return names
+			},
+			Otherwise: otherwise,
+			Tools:     tools(),
 		}
 	})
 }

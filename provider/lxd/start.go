@@ -57,10 +57,14 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	case err != nil && !isNotFound(err):
 		return provider.Instance{}, err
 	}
+	defer c.hold(params.Profiles)()
 	var request *api.InstancesPost
 	var member string
 	if err != nil {
-		if request, member, err = e.request(ctx, name, params); err != nil {
+		if request, member, err = e.request(ctx, name, params); err == nil {
+			err = e.putProfiles(ctx, params.Profiles)
+		}
+		if err != nil {
 			return provider.Instance{}, err
 		}
 	}
@@ -156,6 +160,7 @@ func (e *environ) request(ctx context.Context, name string, params provider.Star
 	}
 	post.Config[controllerKey], post.Config[modelKey] = params.Controller, params.Model
 	post.Config[machineKey], post.Config[nonceKey] = params.MachineID, params.Nonce
+	post.Profiles = append(slices.Clone(post.Profiles), namesOf(params.Profiles)...)
 	return post, member, nil
 }
 

@@ -30,6 +30,10 @@ type Harness struct {
 	Open provider.Open
 	// Agents returns the running agents as "MODEL/MACHINE", in any order.
 	Agents func(t *testing.T) []string
+	// Expanded returns the configuration and devices that the instance has, by whatever profiles. Kept returns the names of
+	// the profiles of charms that the cloud has for the controller. They are nil if no instance can have profiles.
+	Expanded func(t *testing.T, id string) provider.Profile
+	Kept     func(t *testing.T) []string
 	// Otherwise lists the constraints that have the effect Constraint.Otherwise on this cloud.
 	Otherwise []string
 	// Tools are the agent binaries to start instances with, if the cloud needs any.
@@ -74,6 +78,8 @@ var cases = []struct {
 		"another model or does not exist is rejected.", testImport},
 	{"Firewall", "From outside, only the ports that the model's rules open can be reached; rules are removed with their " +
 		"instance.", testFirewall},
+	{"Profiles", "An instance has the LXD profiles of charms from its start, or gets them while it runs, in place of those that it " +
+		"had; a profile goes with the last instance that has it.", testProfiles},
 	{"DestroyModel", "Destroying a model stops its instances and no others, and can be repeated.", testDestroy},
 	{"DestroyController", "Destroying a controller stops the instances of all its models.", testDestroyController},
 }

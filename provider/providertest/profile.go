@@ -74,7 +74,8 @@ var Local = Profile{
 	),
 	BadPlacement: "zone=a", BadSeries: "xenial",
 	Skips: map[string]string{"Containers": "they are rejected",
-		"Firewall": "the machines are the host itself; `juju expose` warns about it"},
+		"Firewall": "the machines are the host itself; `juju expose` warns about it",
+		"Profiles": "the machines are no containers; `juju deploy` warns about it"},
 	Notes: Notes{
 		Machine:    "a directory, a process and a loopback address of this host",
 		Series:     "the host's; on one that is not Ubuntu's, charms for Ubuntu's series run with a warning, and others with `--force`",

@@ -222,6 +222,7 @@ func TestEveryCallIsTimed(t *testing.T) {
 	cloud.DestroyFilesystem(ctx, "x")
 	cloud.ReleaseFilesystem(ctx, "x")
 	cloud.ImportFilesystem(ctx, provider.ImportParams{})
+	cloud.Profiler().SetProfiles(ctx, "x", nil)
 	cloud.CheckFirewall(ctx)
 	cloud.SetIngress(ctx, provider.Ingress{})
 	cloud.Ingress(ctx)
@@ -233,7 +234,7 @@ func TestEveryCallIsTimed(t *testing.T) {
 			timed = append(timed, found[1])
 		}
 	}
-	// Open is one more, CheckPool and ImportID ask no cloud, and DestroyController is not called by a controller.
+	// Open is one more, Profiler returns what is timed, CheckPool and ImportID ask no cloud, and DestroyController is not called by a controller.
 	if want := reflect.TypeFor[provider.Environ]().NumMethod() + 1 - 3; len(timed) != want {
 		slices.Sort(timed)
 		t.Errorf("%d operations are timed, want %d: %v", len(timed), want, timed)

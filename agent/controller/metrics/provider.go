@@ -117,6 +117,22 @@ func (t timed) ImportFilesystem(ctx context.Context, p provider.ImportParams) (e
 	return call(t.m, ctx, "ImportFilesystem", func() (entity.Filesystem, error) { return t.Environ.ImportFilesystem(ctx, p) })
 }
 
+func (t timed) Profiler() provider.Profiler {
+	if profiler := t.Environ.Profiler(); profiler != nil {
+		return timedProfiler{t, profiler}
+	}
+	return nil
+}
+
+type timedProfiler struct {
+	timed
+	provider.Profiler
+}
+
+func (t timedProfiler) SetProfiles(ctx context.Context, id string, profiles []provider.Profile) error {
+	return t.do(ctx, "SetProfiles", func() error { return t.Profiler.SetProfiles(ctx, id, profiles) })
+}
+
 func (t timed) CheckFirewall(ctx context.Context) error {
 	return t.do(ctx, "CheckFirewall", func() error { return t.Environ.CheckFirewall(ctx) })
 }
