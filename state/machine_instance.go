@@ -44,8 +44,11 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		}
 		seen := m.doc
 		seen.CloudAddresses, seen.CloudHardware = in.Addresses, in.Hardware
-		return m.addressOps(ctx, o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen,
-			append(seen.Observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...))
+		set := append(seen.Observed(m.doc), bson.D{{"instance", in.ID}, {"nonce", in.Nonce}}...)
+		if in.Profiles != nil {
+			set = append(set, bson.DocElem{Name: "profiles", Value: modeldb.Profiles{Has: in.Profiles}})
+		}
+		return m.addressOps(ctx, o, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}}, seen, set)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
@@ -103,7 +106,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			return mongo.ErrNothing
 		}
 		change := bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}, {"cloudaddresses", 1},
-			{"hostaddresses", 1}, {"hardware", 1}, {"cloudhardware", 1}, {"hosthardware", 1}, {"hostkeys", 1}, {"reboot", 1}}}}
+			{"hostaddresses", 1}, {"hardware", 1}, {"cloudhardware", 1}, {"hosthardware", 1}, {"hostkeys", 1}, {"reboot", 1},
+			{"profiles", 1}}}}
 		if address := m.doc.Address(); address != "" {
 			change = append(change, bson.DocElem{Name: "$set", Value: bson.D{{"lostaddress", address}}})
 		}

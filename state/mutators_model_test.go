@@ -344,6 +344,15 @@ var machineMutators = []mutator{
 		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n"})
 	}, destroysUnit("mysql/0", plain), destroysMachine("0", plain),
 		func(s *scene) { s.ok(loseInstance(s, s.machine("0"))) }),
+	on("Machine.SetCharmProfiles", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetCharmProfiles(s.ctx, entity.ProfilesSet{Instance: "i-0", Has: []entity.ProfileRef{{Name: "p", Digest: "d"}}})
+	}),
+	on("Machine.SetCharmProfiles", "failed", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetCharmProfiles(s.ctx, entity.ProfilesSet{Instance: "i-0", Failed: "no room"})
+	}),
+	on("Machine.SetProvisioned", "with profiles", theMachine("1"), func(s *scene, x *state.Machine) error {
+		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n", Profiles: []entity.ProfileRef{{Name: "p", Digest: "d"}}})
+	}),
 	on("Machine.LoseInstance", "", theMachine("0"), loseInstance),
 	on("Machine.LoseInstance", "of an agent with a password", theMachine("0"), loseInstance,
 		hasPassword(entity.MachineTag("0"))),

@@ -71,7 +71,7 @@ var readers = map[string]string{
 	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelNamed ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SecretKeyID SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
 		Principal WatchCloudCredentials WatchConsumer WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
-	"Machine":      "Addresses DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
+	"Machine":      "Addresses CharmProfiles DistributionGroup Exposure HostKeys ID Info InstanceID IsManager Life Series Spaces Tasks",
 	"Forms":        "Covers",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
@@ -85,7 +85,7 @@ var readers = map[string]string{
 	"Pools":        "All Stores",
 	"Annotations":  "Get",
 	"Networks":     "Demands Known Spaces Unused Uses",
-	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos PersistentStorage StorageWork WatchExposure WatchStorage",
+	"Provisioning": "Attached Exposure FailedMachines Leftovers MachineInfos PersistentStorage ProfileWork StorageWork WatchExposure WatchProfiles WatchStorage",
 	"Resources":    "CheckUser Open Pending",
 	"Secrets":      "Content List WatchSecrets",
 	"Storage":      "ID Life",

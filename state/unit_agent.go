@@ -13,6 +13,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/networks"
+	"juju/state/internal/profiles"
 	"juju/state/internal/watches"
 	"juju/state/limits"
 	"juju/state/mongo"
@@ -179,6 +180,9 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	info.Zone = machine.CloudHardware.Zone
 	if up := machine.Upgrade; up != nil {
 		info.Upgrade = &entity.UnitUpgrade{Number: up.Number, To: up.To, Completing: up.Completing, Done: !slices.Contains(up.Waiting, u.doc.Name)}
+	}
+	if info.AwaitedProfile, err = profiles.Awaited(ctx, u.st.db, u.doc, svc.doc, machine); err != nil {
+		return entity.UnitInfo{}, err
 	}
 	if u.doc.Principal != "" {
 		alive, err := u.st.hasContainerRelation(ctx, u.doc.Service, entity.UnitService(u.doc.Principal))

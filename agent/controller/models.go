@@ -21,6 +21,7 @@ import (
 	"juju/worker"
 	"juju/worker/cleaner"
 	"juju/worker/firewaller"
+	"juju/worker/instancemutater"
 	"juju/worker/machiner"
 	"juju/worker/minunits"
 	"juju/worker/provisioner"
@@ -126,6 +127,14 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) worker.Func 
 		}),
 		"firewaller": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
 			return firewaller.New(firewaller.Config{API: client.FirewallerFacade{Caller: conn}, Cloud: environ})(ctx)
+		}),
+		"instancemutater": c.inCloud(st, open, func(ctx context.Context, conn *client.Conn, environ provider.Environ) error {
+			profiler := environ.Profiler()
+			if profiler == nil {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return instancemutater.New(instancemutater.Config{API: client.InstanceMutaterFacade{Caller: conn}, Cloud: profiler})(ctx)
 		}),
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)

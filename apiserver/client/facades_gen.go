@@ -201,6 +201,15 @@ func (f DeployerFacade) WatchDeployed(ctx context.Context, tag entity.Tag) (<-ch
 // ProvisionerFacade makes the requests of facade Provisioner.
 type ProvisionerFacade struct{ Caller }
 
+// CharmProfiles calls state.Machine.CharmProfiles.
+func (f ProvisionerFacade) CharmProfiles(ctx context.Context, tag entity.Tag) ([]entity.CharmProfile, error) {
+	var reply struct {
+		Profiles []entity.CharmProfile `json:"profiles"`
+	}
+	err := call(ctx, f, "Provisioner", "CharmProfiles", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Profiles, err
+}
+
 // DistributionGroup calls state.Machine.DistributionGroup.
 func (f ProvisionerFacade) DistributionGroup(ctx context.Context, tag entity.Tag) ([]string, error) {
 	var reply struct {
@@ -413,6 +422,40 @@ func (f FirewallerFacade) Exposure(ctx context.Context) (entity.Exposure, error)
 // WatchExposure calls state.Provisioning.WatchExposure.
 func (f FirewallerFacade) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "Firewaller", "WatchExposure", nil)
+}
+
+// InstanceMutaterFacade makes the requests of facade InstanceMutater.
+type InstanceMutaterFacade struct{ Caller }
+
+// CharmProfiles calls state.Machine.CharmProfiles.
+func (f InstanceMutaterFacade) CharmProfiles(ctx context.Context, tag entity.Tag) ([]entity.CharmProfile, error) {
+	var reply struct {
+		Profiles []entity.CharmProfile `json:"profiles"`
+	}
+	err := call(ctx, f, "InstanceMutater", "CharmProfiles", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Profiles, err
+}
+
+// ProfileWork calls state.Provisioning.ProfileWork.
+func (f InstanceMutaterFacade) ProfileWork(ctx context.Context) ([]entity.ProfileWork, error) {
+	var reply struct {
+		Work []entity.ProfileWork `json:"work"`
+	}
+	err := call(ctx, f, "InstanceMutater", "ProfileWork", nil, &reply)
+	return reply.Work, err
+}
+
+// SetCharmProfiles calls state.Machine.SetCharmProfiles.
+func (f InstanceMutaterFacade) SetCharmProfiles(ctx context.Context, tag entity.Tag, set entity.ProfilesSet) error {
+	return call(ctx, f, "InstanceMutater", "SetCharmProfiles", struct {
+		Tag params.Tag         `json:"tag"`
+		Set entity.ProfilesSet `json:"set"`
+	}{params.TagOf(tag), set}, nil)
+}
+
+// WatchProfiles calls state.Provisioning.WatchProfiles.
+func (f InstanceMutaterFacade) WatchProfiles(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "InstanceMutater", "WatchProfiles", nil)
 }
 
 // HostFirewallerFacade makes the requests of facade HostFirewaller.

@@ -54,6 +54,7 @@ func agentFacades() []agentFacade {
 
 		// For the controller: the machines of any model.
 		{"Provisioner", ControllerAgent, []agentRoute{
+			{"CharmProfiles", machines, calls((*state.Machine).CharmProfiles).asWatched().returns("profiles")},
 			{"DistributionGroup", machines, calls((*state.Machine).DistributionGroup).returns("machines")},
 			{"DropLeftovers", everything, calls(state.Provisioning.DropLeftovers, "id")},
 			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
@@ -90,6 +91,14 @@ func agentFacades() []agentFacade {
 		{"Firewaller", ControllerAgent, []agentRoute{
 			{"Exposure", everything, calls(state.Provisioning.Exposure).asWatched()},
 			{"WatchExposure", everything, calls(state.Provisioning.WatchExposure)},
+		}},
+
+		// For the controller: the profiles of the instances of any model.
+		{"InstanceMutater", ControllerAgent, []agentRoute{
+			{"CharmProfiles", machines, calls((*state.Machine).CharmProfiles).asWatched().returns("profiles")},
+			{"ProfileWork", everything, calls(state.Provisioning.ProfileWork).asWatched().returns("work")},
+			{"SetCharmProfiles", machines, calls((*state.Machine).SetCharmProfiles, "set").orGone()},
+			{"WatchProfiles", everything, calls(state.Provisioning.WatchProfiles)},
 		}},
 
 		// For a manual machine's agent: the open ports of the machine.

@@ -275,7 +275,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 	for _, m := range machines {
 		w := MachineStatus{
 			AgentStatus: detailed(m.Status, m.Life), InstanceStatus: detailed(m.InstanceStatus, entity.Alive),
-			ModificationStatus: detailed(entity.Status{}, entity.Alive),
+			ModificationStatus: detailed(m.Modification, entity.Alive),
 			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: entity.BaseOf(m.Series), ID: m.ID,
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
 			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager, SSH: m.SSH, Upgrade: m.Upgrade,
@@ -303,6 +303,7 @@ func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus
 		}
 		m.Status, m.Life = w.AgentStatus.read()
 		m.InstanceStatus, _ = w.InstanceStatus.read()
+		m.Modification, _ = w.ModificationStatus.read()
 		out = append(out, m)
 	}
 	return out

@@ -2,6 +2,7 @@ package statusfmt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -197,7 +198,7 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 			with("ip-addresses", m.Addresses).
 			with("instance-id", m.InstanceID).
 			always("machine-status", d.status(m.InstanceStatus)).
-			always("modification-status", mapping{{"current", "idle"}}). // an instance keeps the profile that it starts with
+			always("modification-status", d.modification(m.Modification)).
 			with("base", base(m.Series)).
 			with("containers", d.machines(m.Containers)).
 			with("constraints", m.Constraints).
@@ -212,6 +213,12 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 		all = all.always(m.ID, one)
 	}
 	return all
+}
+
+// modification is the status of the changes of an instance, idle if there are none.
+func (d writer) modification(s entity.Status) mapping {
+	s.Status = cmp.Or(s.Status, entity.StatusIdle)
+	return d.status(s)
 }
 
 func base(series string) mapping {

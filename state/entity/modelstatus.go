@@ -85,6 +85,8 @@ type MachineStatus struct {
 	AgentVersion   string          `json:"agent-version,omitempty"` // as its agent last reported
 	AgentCommit    string          `json:"agent-commit,omitempty"`  // likewise
 	Upgrade        *SeriesUpgrade  `json:"upgrade,omitempty"`       // of its operating system, while one is in progress
+	// Modification is of its instance by the profiles of charms: applied or error; zero if it has none.
+	Modification Status `json:"modification,omitzero"`
 }
 
 // A SeriesUpgrade is the upgrade of a machine's operating system by a user.

@@ -54,6 +54,7 @@ const (
 	StatusAllocating StatusWord = "allocating"
 	StatusExecuting  StatusWord = "executing"
 	StatusIdle       StatusWord = "idle"
+	StatusApplied    StatusWord = "applied" // of the profiles of an instance
 	StatusError      StatusWord = "error"
 	StatusFailed     StatusWord = "failed"
 	StatusLost       StatusWord = "lost"

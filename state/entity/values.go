@@ -57,12 +57,15 @@ type UnitInfo struct {
 	PrivateAddress string   `json:"private-address,omitempty"`
 	PublicAddress  string   `json:"public-address,omitempty"`
 	// Bound are the addresses of the endpoints that are bound to other spaces than alpha.
-	Bound            map[string]BoundAddress `json:"bound,omitempty"`
-	Zone             string                  `json:"zone,omitempty"`                // the machine's availability zone
-	Started          bool                    `json:"started,omitempty"`             // its agent has set a status at least once
-	Storage          []UnitStorage           `json:"storage,omitempty"`             // attached or to be attached, by id; without what was detached
-	Upgrade          *UnitUpgrade            `json:"upgrade,omitempty"`             // of its machine's operating system, while one is in progress
-	OrphanedBySubRel bool                    `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
+	Bound   map[string]BoundAddress `json:"bound,omitempty"`
+	Zone    string                  `json:"zone,omitempty"`    // the machine's availability zone
+	Started bool                    `json:"started,omitempty"` // its agent has set a status at least once
+	Storage []UnitStorage           `json:"storage,omitempty"` // attached or to be attached, by id; without what was detached
+	Upgrade *UnitUpgrade            `json:"upgrade,omitempty"` // of its machine's operating system, while one is in progress
+	// AwaitedProfile is the profile of the charm that the unit should run, while its machine does not have it; "" for none. The
+	// unit deploys no charm until the machine has it.
+	AwaitedProfile   string `json:"awaited-profile,omitempty"`
+	OrphanedBySubRel bool   `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
 }
 
 // A UnitUpgrade is a unit's part in the upgrade of its machine's operating system.
@@ -165,4 +168,6 @@ type Instance struct {
 	Nonce     string   `json:"nonce"`
 	Addresses []string `json:"addresses,omitempty"`
 	Hardware  Hardware `json:"hardware,omitzero"`
+	// Profiles are those of charms that it was started with; nil in a cloud whose instances can't have any.
+	Profiles []ProfileRef `json:"profiles,omitzero"`
 }

@@ -29,6 +29,8 @@ type API interface {
 	DistributionGroup(ctx context.Context, machine entity.Tag) ([]string, error)
 	// MachineSpaces returns the spaces that are demanded of the machine's instance.
 	MachineSpaces(ctx context.Context, machine entity.Tag) (entity.MachineSpaces, error)
+	// CharmProfiles returns the profiles of charms that the machine's instance should have.
+	CharmProfiles(ctx context.Context, machine entity.Tag) ([]entity.CharmProfile, error)
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// SetInstanceStatus sets the status of the machine's instance. The data of an error may have a "hint" on
 	// how to remove the instance by hand.

@@ -26,6 +26,8 @@ type fakeModel struct {
 	group     map[string][]string
 	spaces    map[string]entity.MachineSpaces
 	zones     map[string]string // of machines
+	profiles  map[string][]entity.CharmProfile
+	recorded  map[string][]entity.ProfileRef // of new instances, by machine
 	leftovers []entity.Leftover
 	config    modelconfig.Config
 	configs   chan struct{} // the watch of config
@@ -43,7 +45,7 @@ func newModel(machines ...entity.MachineInfo) *fakeModel {
 	m := &fakeModel{
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
 		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
-		zones:  map[string]string{},
+		zones: map[string]string{}, recorded: map[string][]entity.ProfileRef{},
 		config: modelconfig.New(nil, "jammy"), configs: make(chan struct{}), agents: make(chan struct{}),
 	}
 	for _, machine := range machines {
@@ -168,6 +170,13 @@ func (m *fakeModel) MachineSpaces(_ context.Context, tag entity.Tag) (entity.Mac
 	return m.spaces[tag.ID], m.fault("MachineSpaces")
 }
 
+// CharmProfiles are those of a machine that profiles has.
+func (m *fakeModel) CharmProfiles(_ context.Context, tag entity.Tag) ([]entity.CharmProfile, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.profiles[tag.ID], m.fault("CharmProfiles")
+}
+
 func (m *fakeModel) NewPassword(_ context.Context, tag entity.Tag) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,6 +215,9 @@ func (m *fakeModel) SetProvisioned(_ context.Context, tag entity.Tag, instance e
 		}
 		machine.InstanceID, machine.Nonce = instance.ID, instance.Nonce
 		m.zones[tag.ID] = instance.Hardware.Zone
+		if instance.Profiles != nil {
+			m.recorded[tag.ID] = instance.Profiles
+		}
 		return nil
 	})
 }
@@ -295,7 +307,11 @@ type fakeCloud struct {
 	onList     func()
 	listed     int   // how often the instances were listed
 	away       error // why they can't be
+	profiler   provider.Profiler
 }
+
+// Profiler returns nil, unless the test has set one. The provisioner does not call it.
+func (c *fakeCloud) Profiler() provider.Profiler { return c.profiler }
 
 func (c *fakeCloud) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	c.mu.Lock()

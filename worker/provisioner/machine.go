@@ -283,8 +283,11 @@ func (p *provisioner) start(ctx context.Context, t *handler, m entity.MachineInf
 		return p.giveUp(ctx, t, err)
 	}
 	if err == nil {
-		err = p.API.SetProvisioned(ctx, entity.MachineTag(m.ID), entity.Instance{ID: instance.ID, Nonce: nonce,
-			Addresses: instance.Addresses, Hardware: hardware(instance)})
+		made := entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses, Hardware: hardware(instance)}
+		if p.Environ.Profiler() != nil {
+			made.Profiles = entity.ProfileRefs(params.Profiles)
+		}
+		err = p.API.SetProvisioned(ctx, entity.MachineTag(m.ID), made)
 	}
 	if errors.Is(err, errNoHost) {
 		return err
@@ -317,6 +320,12 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	if err != nil {
 		return provider.StartParams{}, err
 	}
+	var profiles []entity.CharmProfile
+	if p.Environ.Profiler() != nil {
+		if profiles, err = p.API.CharmProfiles(ctx, entity.MachineTag(m.ID)); err != nil {
+			return provider.StartParams{}, err
+		}
+	}
 	password, err := p.API.NewPassword(ctx, entity.MachineTag(m.ID))
 	if err != nil {
 		return provider.StartParams{}, err
@@ -332,7 +341,7 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 	params := provider.StartParams{
 		MachineID: m.ID, Nonce: nonce, Series: m.Series,
 		Constraints: constraints, Spaces: spaces, Placement: m.Placement, AgentConfig: config, RunsController: m.Manager,
-		UserData: settings[modelconfig.UserData].Value,
+		Profiles: profiles, UserData: settings[modelconfig.UserData].Value,
 	}
 	if p.Tools == nil {
 		return params, nil

@@ -24,6 +24,7 @@ type Environ interface {
 	StopInstances(ctx context.Context, ids ...string) error
 	Instances(ctx context.Context) ([]provider.Instance, error)
 	Zones(ctx context.Context, params provider.PrecheckParams) ([]string, error)
+	Profiler() provider.Profiler
 }
 
 // Config is what a provisioner needs. A zero field with a default takes the default.

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"juju/provider"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -94,6 +96,39 @@ func TestLifeOfAMachine(t *testing.T) {
 		model.events <- []string{"1"}
 		expect(t, model)
 	})
+}
+
+// An instance is started with the profiles of charms that its machine should have then, and it is recorded which. A cloud
+// without profiles gets none, and nothing is recorded.
+func TestProfiles(t *testing.T) {
+	for _, can := range []bool{true, false} {
+		model, cloud := newModel(), &fakeCloud{}
+		one := entity.CharmProfile{Name: "juju-m-a00000-web-1", LXDProfile: entity.LXDProfile{Config: map[string]string{"security.nesting": "true"}}}
+		model.profiles = map[string][]entity.CharmProfile{"1": {one}}
+		if can {
+			cloud.profiler = struct{ provider.Profiler }{}
+		}
+		var got []provider.Profile
+		cloud.onStart = func(_ context.Context, p provider.StartParams) error { got = append(got, p.Profiles...); return nil }
+		story(t, model, cloud, nil, func(t *testing.T) {
+			model.set(pending("1"))
+			expect(t, model, "1 alive i-1 pending")
+			model.set(pending("2"))
+			expect(t, model, "1 alive i-1 pending", "2 alive i-2 pending")
+			var want []provider.Profile
+			recorded := map[string][]entity.ProfileRef{}
+			if can {
+				want = []provider.Profile{one}
+				recorded["1"], recorded["2"] = []entity.ProfileRef{one.Ref()}, []entity.ProfileRef{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("started with (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(recorded, model.recorded); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestMachinesThatNeedNoInstance(t *testing.T) {

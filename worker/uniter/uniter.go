@@ -199,7 +199,11 @@ func (u *uniter) idle(ctx context.Context) error {
 		return u.remote.wait(ctx, nil)
 	}
 	u.work.Idle()
-	if u.status.word != entity.StatusIdle {
+	if profile := u.awaitedProfile(); profile != "" {
+		if err := u.setAgentStatus(ctx, entity.StatusExecuting, "waiting until the machine has LXD profile "+profile); err != nil {
+			return err
+		}
+	} else if u.status.word != entity.StatusIdle {
 		err := u.waitUntil(ctx, u.busy.Add(u.IdleDelay))
 		if errors.Is(err, errTimeout) {
 			return u.setAgentStatus(ctx, entity.StatusIdle, "")
@@ -213,6 +217,15 @@ func (u *uniter) idle(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// awaitedProfile returns the profile for which the unit waits with deploying its charm; "" for none.
+func (u *uniter) awaitedProfile() string {
+	local, unit := u.executor.State(), u.remote.snapshot.Unit
+	if local.Installed && local.Op == nil && local.Charm == unit.ServiceCharmURL {
+		return ""
+	}
+	return unit.AwaitedProfile
 }
 
 // nextUpdate returns when the next update-status hook is due.

@@ -21,6 +21,9 @@ func (m model) Precheck(ctx context.Context, series string, constraints constrai
 		Placement: at.Directive, Container: at.Container})
 }
 
+// TakesProfiles implements facades.Cloud.
+func (m model) TakesProfiles() bool { return m.Profiler() != nil }
+
 // InstancesOf implements facades.Cloud.
 func (m model) InstancesOf(ctx context.Context) ([]facades.CloudInstance, error) {
 	all, err := m.Instances(ctx)

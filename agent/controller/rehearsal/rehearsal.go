@@ -211,7 +211,7 @@ func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus
 // play has everyone act until nothing is left to do. If only the time of a forced removal is awaited, it passes. The next
 // batch of an upgrade has its turn when all hooks of the one before have run: only then is it healthy.
 func (r *rehearsal) play(ctx context.Context) error {
-	actors := []func(context.Context) (bool, error){r.machines, r.storage, r.minUnits, r.across, r.deploy, r.arrive, r.end}
+	actors := []func(context.Context) (bool, error){r.machines, r.profiles, r.storage, r.minUnits, r.across, r.deploy, r.arrive, r.end}
 	seen, due := int64(-1), time.Duration(0)
 	for {
 		moved := false
@@ -414,6 +414,22 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 		moved = moved || did
 	}
 	return moved, nil
+}
+
+// profiles has the cloud give instances the profiles of charms, where they can have any.
+func (r *rehearsal) profiles(ctx context.Context) (moved bool, err error) {
+	work, err := r.st.Provisioning().ProfileWork(ctx)
+	for _, w := range work {
+		if err != nil || !w.Recorded {
+			continue
+		}
+		var m *state.Machine
+		if m, err = r.st.Machine(ctx, w.Machine); err == nil {
+			err = m.SetCharmProfiles(ctx, entity.ProfilesSet{Instance: w.Instance, Has: w.Wanted})
+			moved = true
+		}
+	}
+	return moved, err
 }
 
 // start gives a machine an instance.

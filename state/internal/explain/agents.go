@@ -9,6 +9,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/profiles"
 	"juju/state/internal/rollout"
 	"juju/state/modelconfig"
 )
@@ -86,8 +87,10 @@ func (x *explainer) unitAgent(ctx context.Context, u modeldb.Unit, depth int, ba
 	case !u.Started:
 		return x.undeployed(ctx, u, depth)
 	case u.Life == entity.Alive:
-		if held, err := x.held(ctx, u, depth); err != nil || held {
-			return err
+		for _, holds := range []func(context.Context, modeldb.Unit, int) (bool, error){x.held, x.unprofiled} {
+			if held, err := holds(ctx, u, depth); err != nil || held {
+				return err
+			}
 		}
 		if by := u.Deployer(); depth == 0 && by.Kind == entity.KindMachine {
 			m, err := x.db.Machine(ctx, by.ID)
@@ -315,6 +318,37 @@ func (x *explainer) held(ctx context.Context, u modeldb.Unit, depth int) (bool, 
 		return false, err
 	}
 	x.upgrade(m, depth)
+	return true, nil
+}
+
+// unprofiled explains, and reports, that a unit does not deploy its charm because its machine does not have the charm's LXD
+// profile.
+func (x *explainer) unprofiled(ctx context.Context, u modeldb.Unit, depth int) (bool, error) {
+	id, err := x.db.MachineOf(ctx, u)
+	if err != nil || id == "" {
+		return false, err
+	}
+	m, err := x.db.Machine(ctx, id)
+	if err != nil || m.Profiles == nil {
+		return false, err
+	}
+	svc, err := x.db.Service(ctx, u.Service)
+	if err != nil || svc.CharmOf(u) == u.CharmURL {
+		return false, err
+	}
+	name, err := profiles.Awaited(ctx, x.db, u, svc, m)
+	if err != nil || name == "" {
+		return false, err
+	}
+	reason := entity.Reason{Depth: depth, Of: entity.UnitTag(u.Name).String(), By: entity.ByController,
+		Text: fmt.Sprintf("unit %q gets charm %q once machine %s has LXD profile %s", u.Name, svc.CharmOf(u), id, name)}
+	if m.Profiles.Failed != "" {
+		reason.By = entity.ByUser
+		reason.Text += ", which the cloud does not give it: " + m.Profiles.Failed
+		reason.Hint = fmt.Sprintf("mend that in LXD: it is tried again within minutes; or upgrade to a charm with another profile: "+
+			"juju upgrade-charm %s", svc.Name)
+	}
+	x.add(reason)
 	return true, nil
 }
 

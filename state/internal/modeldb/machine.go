@@ -59,6 +59,14 @@ type Machine struct {
 	// Upgrade is set while a user upgrades the machine's operating system, and Upgrades counts these upgrades.
 	Upgrade  *SeriesUpgrade `bson:"upgrade,omitempty"`
 	Upgrades int64          `bson:"upgrades,omitempty"`
+	// Profiles are those of charms that its instance has; nil if it has no instance, or one that can't have any.
+	Profiles *Profiles `bson:"profiles,omitempty"`
+}
+
+// Profiles are the profiles of charms that an instance has.
+type Profiles struct {
+	Has    []entity.ProfileRef `bson:"has"`              // by name
+	Failed string              `bson:"failed,omitempty"` // why it could not get others
 }
 
 // A SeriesUpgrade is the lock of a machine whose operating system a user upgrades. While a machine has one, its units run no

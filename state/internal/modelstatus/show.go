@@ -95,6 +95,11 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 	if u := doc.Upgrade; u != nil {
 		m.Upgrade = &entity.SeriesUpgrade{To: u.To, Completing: u.Completing, Since: u.Since, Waiting: u.Waiting}
 	}
+	if p := doc.Profiles; p != nil && p.Failed != "" {
+		m.Modification = entity.Status{Status: entity.StatusError, Message: "cannot upgrade machine's lxd profile: " + p.Failed}
+	} else if p != nil && len(p.Has) > 0 {
+		m.Modification = entity.Status{Status: entity.StatusApplied}
+	}
 	if entity.IsManualInstance(doc.InstanceID) {
 		m.SSH = strings.TrimPrefix(doc.Placement, entity.ManualPlacement)
 	}

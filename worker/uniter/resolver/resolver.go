@@ -78,8 +78,8 @@ func NextOp(local localstate.State, remote Remote) Op {
 	if op, ok := nextInUpgrade(local, remote); ok {
 		return op
 	}
-	if !local.Installed && unit.PrivateAddress == "" {
-		return Op{Verb: Wait} // the machine has no address yet, which hooks may need
+	if !local.Installed && (unit.PrivateAddress == "" || unit.AwaitedProfile != "") {
+		return Op{Verb: Wait} // the machine has no address yet, or not the charm's profile, which hooks may need
 	}
 	for _, next := range []func(localstate.State, Remote) (Op, bool){nextCreated, nextInChain, nextInScopes, nextInTurn} {
 		if op, ok := next(local, remote); ok {
@@ -198,7 +198,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return byItself
 	case op.Step == localstate.Pending: // recorded by an earlier version
 		return Op{Verb: Abandon}
-	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
+	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm && unit.AwaitedProfile == "":
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	case op.Hook.Kind == hooks.LeaderElected && op.Hook.ChangeVersion != remote.Epoch && remote.EpochKnown &&
 		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
@@ -232,6 +232,9 @@ func nextOfDeploy(op localstate.Op, local localstate.State, remote Remote) Op {
 		return Op{Verb: Abandon} // it shuts down with whatever is in the directory
 	case op.Step == localstate.Failed && !resolved && !(unit.ForceCharm && unit.ServiceCharmURL != op.Charm):
 		return Op{Verb: AwaitResolution}
+	}
+	if unit.AwaitedProfile != "" && unit.Life == entity.Alive {
+		return Op{Verb: Wait}
 	}
 	// The charm directory may hold a mixture of charms, so even the old charm must be deployed again if that is
 	// what the unit should run.
@@ -310,7 +313,7 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 		return Op{}, false
 	case alive && local.Boot != "" && local.Boot != remote.Boot:
 		return run(hooks.Start) // the machine has restarted
-	case alive && local.Charm != unit.ServiceCharmURL:
+	case alive && local.Charm != unit.ServiceCharmURL && unit.AwaitedProfile == "":
 		// The new charm may lack the peers, and so the hooks with which the old one leaves them.
 		if rel, ok := endingPeers(local, remote); ok {
 			return nextInLeaving(local.Relations[rel.ID], rel), true

@@ -365,6 +365,8 @@ func (w *world) unit(key, value string) (err error) {
 		u.ConfigVersion, err = strconv.ParseInt(value, 10, 64)
 	case "resources":
 		u.ResourcesVersion, err = strconv.ParseInt(value, 10, 64)
+	case "awaits-profile": // no for none
+		w.remote.Unit.AwaitedProfile = strings.TrimPrefix(value, "no")
 	case "address":
 		u.PrivateAddress = value
 	case "subordinates":
