@@ -82,6 +82,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 	if err := w.assumes(ch.Meta, "deployment", a.ApplicationName, a.Force); err != nil {
 		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
 	}
+	if err := w.profile(ctx, c, ch, a.Force); err != nil {
+		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	config, err := c.settings(ch, a.ApplicationName, a.Config, a.ConfigYAML)
 	if err != nil {
 		return nil, err
@@ -134,6 +137,26 @@ func (w *warnings) assumes(meta *charm.Meta, what, service string, force bool) e
 	w.add("proceeding with %s of application %q even though the charm feature requirements could not be met as --force was specified",
 		what, service)
 	return nil
+}
+
+// profile refuses a charm whose LXD profile has what charms may not have, or by force warns of that. It also warns if the
+// cloud's machines can't have the profile.
+func (w *warnings) profile(ctx context.Context, c *Caller, ch *charm.Charm, force bool) error {
+	if ch.Profile == nil || ch.Profile.IsEmpty() {
+		return nil
+	}
+	if err := ch.Profile.Check(); err != nil {
+		if !force {
+			return entity.WithHint(entity.Errorf(entity.Invalid, "%w", err), "%s", charm.Help(err))
+		}
+		w.add("charm %q: proceeding as --force was specified: %v", ch.Meta.Name, err)
+	}
+	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error {
+		if !cloud.TakesProfiles() {
+			w.add("charm %q: lxd-profile.yaml is not applied: the machines of cloud %q are no containers of LXD", ch.Meta.Name, c.cloudName())
+		}
+		return nil
+	})
 }
 
 func applicationAddUnits(

@@ -35,6 +35,9 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	var w warnings
 	if p.CharmURL != svc.CharmURL() {
 		err = w.checkUpgrade(ctx, c, svc, ch.Meta, p.Force || p.ForceSeries)
+		if err == nil {
+			err = w.profile(ctx, c, ch, p.Force || p.ForceSeries)
+		}
 		if err != nil {
 			return result, fmt.Errorf("cannot upgrade service %q to charm %q: %w", p.ApplicationName, p.CharmURL, err)
 		}

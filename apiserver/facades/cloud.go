@@ -27,6 +27,8 @@ type Cloud interface {
 	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
+	// TakesProfiles reports whether its machines can have the LXD profiles of charms.
+	TakesProfiles() bool
 	// Subnets returns the subnets in which the model's machines can have addresses.
 	Subnets(ctx context.Context) ([]entity.Subnet, error)
 	// InstancesOf returns all instances that the cloud has for the model, in the order of their ids.

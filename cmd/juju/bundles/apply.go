@@ -54,7 +54,8 @@ to continue.`,
 	f.StringVar(&d.Repo, "repository", "", "the local repository of charms given by URL")
 	f.BoolVar(&d.Trust, "trust", false, "let those charms that FILE trusts use the cloud's credential")
 	f.BoolVar(&d.Force, "force", false,
-		"allow series that a charm does not support or the cloud does not have, and adding more than 100 units of a service")
+		"allow series that a charm does not support or the cloud does not have, LXD profiles that charms may not have, and "+
+			"adding more than 100 units of a service")
 	d.AddFlags(f)
 	d.Wait.Add(cmd, "until the services are active and what is removed is gone")
 	s.ModelFlag(cmd)

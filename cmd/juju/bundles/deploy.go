@@ -242,7 +242,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 			refused = append(refused, fmt.Errorf("application %q: %w", name, has.Unsupported(asked)))
 			continue
 		}
-		if err := p.source.charms[name].CheckAssumes("deploy", p.Force); err != nil {
+		if err := p.source.charms[name].CheckUnforced("deploy", p.Force); err != nil {
 			refused = append(refused, fmt.Errorf("application %q: %w", name, err))
 			continue
 		}

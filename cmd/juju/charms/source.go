@@ -40,9 +40,14 @@ func (s *Source) Warnings() (all []string) {
 	return all
 }
 
-// CheckAssumes rejects before the upload a charm whose requirements the controller finds unmet after it, as it is not forced.
-func (s *Source) CheckAssumes(what string, force bool) error {
-	if err := s.Charm.Meta.Unmet(); err != nil && !force {
+// CheckUnforced rejects before the upload a charm that the controller refuses after it because of its requirements or its LXD
+// profile, as it is not forced.
+func (s *Source) CheckUnforced(what string, force bool) error {
+	err := s.Charm.Meta.Unmet()
+	if err == nil {
+		err = s.Charm.Profile.Check()
+	}
+	if err != nil && !force {
 		return entity.WithHint(fmt.Errorf("cannot %s charm %q: %w", what, s.Charm.Meta.Name, err), "%s", charm.Help(err))
 	}
 	return nil

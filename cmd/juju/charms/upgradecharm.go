@@ -86,7 +86,7 @@ still be reverted to the charm before both.`,
 	f.StringVar(&u.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&u.storage, "storage", nil, "storage of new units, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units in error at once")
-	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's base, or assumes another Juju")
+	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's base, assumes another Juju, or has an LXD profile that charms may not have")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series, and bind as juju bind --force does")
 	f.IntVar(&u.rollout.Batch, "batch", 0, "upgrade `N` units at a time")
 	f.DurationVar(&u.rollout.HealthTimeout, "health-timeout", 0,
@@ -271,7 +271,7 @@ func (u *upgradeCharm) upgrade(
 	if err := files.Check(source.Charm.Meta); err != nil {
 		return err
 	}
-	if err := source.CheckAssumes("upgrade to", request.ForceSeries); err != nil {
+	if err := source.CheckUnforced("upgrade to", request.ForceSeries); err != nil {
 		return err
 	}
 	same, err := source.IsSame(ctx, api, now.CharmURL)

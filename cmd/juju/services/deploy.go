@@ -109,7 +109,8 @@ The machines of a bundle are new, unless its units are already in the model or
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	cli.SeriesFlags(cmd, &d.series, "new machines")
 	f.BoolVar(&d.force, "force", false,
-		"deploy to a base that the charm does not support or the cloud does not have, and a charm that assumes another Juju; "+
+		"deploy to a base that the charm does not support or the cloud does not have, and a charm that assumes another Juju "+
+			"or has an LXD profile that charms may not have; "+
 			fmt.Sprintf("with -n or a bundle: deploy more than %d units of a service", limits.MaxAtOnce))
 	f.StringVar(&d.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&d.storage, "storage", nil, "storage of each unit, as `STORE=[POOL,][SIZE,][COUNT]`")
@@ -269,7 +270,7 @@ func (d *deploy) service(
 	if err := d.settings(&request, source.Charm.Config); err != nil {
 		return err
 	}
-	if err := source.CheckAssumes("deploy", d.force); err != nil {
+	if err := source.CheckUnforced("deploy", d.force); err != nil {
 		return err
 	}
 	files, err := charms.OpenResources(d.Session, d.resources)
