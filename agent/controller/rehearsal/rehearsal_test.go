@@ -292,6 +292,29 @@ func TestPlanOfUpgradeInBatches(t *testing.T) {
 	}
 }
 
+// Units that wait for the LXD profile of another charm get it: the cloud is expected to give it.
+func TestPlanOfACharmWithAProfile(t *testing.T) {
+	h := newTheatre(t)
+	h.start()
+	for _, id := range []string{"0", "1"} { // nothing is recorded of the instance of machine 2
+		m, err := h.st.Machine(h.ctx, id)
+		h.ok(err)
+		h.ok(m.SetCharmProfiles(h.ctx, entity.ProfilesSet{Instance: "i-" + id}))
+	}
+	next := statetest.Charm(t, h.st, `{name: web, summary: s, description: d, peers: {ring: {interface: ring}}}`,
+		"dispatch", "#!/bin/sh\n", "lxd-profile.yaml", "config: {security.nesting: true}\n")
+	plan, err := h.plan(service(func(ctx context.Context, svc *state.Service) error {
+		_, err := svc.SetCharm(ctx, state.SetCharmParams{URL: next})
+		return err
+	}))
+	h.ok(err)
+	for _, want := range []string{"web/0 upgrade-charm", "web/1 upgrade-charm", "web/2 upgrade-charm"} {
+		if got := text(plan.Hooks); !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // A plan says how the charm of a unit changes that has another than its service, and not that of each unit.
 func TestAPlanNamesTheCharmsOfUnits(t *testing.T) {
 	t.Parallel()
