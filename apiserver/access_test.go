@@ -242,6 +242,7 @@ var mayCall = map[string]string{
 	"Machiner.*":            "m0",
 	"Provisioner.*":         "manager",
 	"Firewaller.*":          "manager",
+	"InstanceMutater.*":     "manager",
 	"StorageProvisioner.*":  "manager",
 	"Uniter.*":              "u0",
 }
@@ -257,7 +258,8 @@ func callersOf(r facades.Route) (key, callers string) {
 }
 
 // aboutNothing are the methods for agents whose requests name no entity.
-var aboutNothing = []string{"APIAddresser.APIAddresses", "APIAddresser.WatchAPIHostPorts", "Firewaller.Exposure", "Firewaller.WatchExposure", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
+var aboutNothing = []string{"APIAddresser.APIAddresses", "APIAddresser.WatchAPIHostPorts", "Firewaller.Exposure", "Firewaller.WatchExposure", "InstanceMutater.ProfileWork",
+	"InstanceMutater.WatchProfiles", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits", "Rollouts.WatchRollouts",
 	"CrossModelRelations.Connect", "CrossModelRelations.End", "CrossModelRelations.Members", "CrossModelRelations.Mirror",
@@ -275,7 +277,7 @@ func aboutStorage(r facades.Route) bool { return r.Facade == "StorageProvisioner
 // aboutMachine reports whether an agents' method is about a machine.
 func aboutMachine(r facades.Route) bool {
 	return r.Facade == "Machiner" || r.Facade == "MachineActions" || r.Facade == "Agent" || r.Facade == "Provisioner" ||
-		r.Facade == "HostFirewaller" ||
+		r.Facade == "HostFirewaller" || r.Facade == "InstanceMutater" ||
 		r.Facade == "Deployer" && (r.Method == "DeployedUnits" || r.Method == "WatchDeployed")
 }
 
@@ -543,14 +545,14 @@ func TestLoginListsFacades(t *testing.T) {
 			"APIAddresser Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "APIAddresser Admin Agent Deployer HostFirewaller MachineActions Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
-			"Admin ApplicationScaler Firewaller Pinger Provisioner Rollouts StorageProvisioner Watcher"},
+			"Admin ApplicationScaler Firewaller InstanceMutater Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Action Admin AllWatcher Annotations Application ApplicationOffers Backups Block Bundle Charms Client Explain KeyManager MachineManager MetricsDebug " +
 				"ModelConfig ModelManager Payloads Pinger Plans Resources SSHClient SecretBackends Secrets Spaces Status Storage StringsWatcher Subnets Tokens Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin ApplicationOffers AuditLog Cloud Controller HighAvailability Integrity ModelManager ModelSummaryWatcher ModelUpgrader Pinger SecretBackends Status Tokens UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"APIAddresser Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller MachineActions Machiner Pinger Provisioner Rollouts StorageProvisioner Watcher"},
+			"APIAddresser Admin Agent ApplicationScaler Deployer Firewaller HostFirewaller InstanceMutater MachineActions Machiner Pinger Provisioner Rollouts StorageProvisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

@@ -186,7 +186,7 @@ func TestStatusBothWays(t *testing.T) {
 			Version: "1.2.3", JujuVersion: entity.JujuVersion, Status: status("available")},
 		Machines: []entity.MachineStatus{{
 			ID: "2", Life: entity.Dying, Series: "jammy", Status: status(entity.StatusStarted), InstanceID: "i-2",
-			InstanceStatus: status("running"), Addresses: []string{"127.1.2.3", "::1"}, Hardware: "arch=amd64", SSH: "root@db",
+			InstanceStatus: status("running"), Modification: status(entity.StatusApplied), Addresses: []string{"127.1.2.3", "::1"}, Hardware: "arch=amd64", SSH: "root@db",
 			AgentVersion: "0.2.0", AgentCommit: "0123456789ab",
 			Upgrade:     &entity.SeriesUpgrade{To: "noble", Completing: true, Since: at, Waiting: []string{"web/0"}},
 			Constraints: "mem=1M", Manager: true,
