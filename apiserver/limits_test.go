@@ -87,6 +87,9 @@ func (f filler) fill(v reflect.Value, depth int) (n int) {
 		}
 	case v.Type() == reflect.TypeFor[entity.Status]() && f.text == "":
 	case v.Type() == reflect.TypeFor[constraints.Value](): // has a syntax of its own
+	case v.Type() == reflect.TypeFor[entity.SecretContent]() && f.settings: // Juju's own limit
+		v.Set(reflect.ValueOf(entity.SecretContent{"key": f.text[:entity.MaxSecret]}))
+		return 1
 	case v.Kind() == reflect.Map && v.Type().ConvertibleTo(reflect.TypeFor[map[string]string]()) && f.settings:
 		v.Set(reflect.ValueOf(map[string]string{"key": f.text}).Convert(v.Type()))
 		return 1

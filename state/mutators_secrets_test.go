@@ -11,7 +11,7 @@ import (
 // The secrets on a stage: mysql's, which its leader mysql/0 has granted to wordpress and wordpress/0 tracks, and the model's.
 const (
 	ofMySQL = "0123456789abcdefghi0"
-	ofModel = "i123456789abcdefghi0"
+	ofUsers = "i123456789abcdefghi0"
 )
 
 // newSecret returns what makes a secret of mysql, which rotates and expires.
@@ -59,8 +59,8 @@ func withSecrets(s *scene) {
 		s.ok(s.unit("mysql/0").CommitHook(s.ctx, hides(change)(s)))
 	}
 	s.ok(s.unit("wordpress/0").CommitHook(s.ctx, hides(tracksSecret(1))(s)))
-	s.ok(s.st.Secrets().Add(s.ctx, ofModel, "my-secret", entity.SecretSettings{Content: content("one")}))
-	s.ok(s.st.Secrets().Grant(s.ctx, ofModel, "wordpress"))
+	s.ok(s.st.Secrets().Add(s.ctx, ofUsers, "my-secret", entity.SecretSettings{Content: content("one")}))
+	s.ok(s.st.Secrets().Grant(s.ctx, ofUsers, "wordpress"))
 }
 
 // sets makes a revision of mysql's secret.
@@ -83,16 +83,16 @@ func told(kind entity.SecretEventKind, revision int) func(*scene) entity.HookCha
 
 var secretMutators = []mutator{
 	onModel("Secrets.Add", "", func(s *scene) error {
-		return s.st.Secrets().Add(s.ctx, ofModel, "my-secret", entity.SecretSettings{Content: content("one")})
+		return s.st.Secrets().Add(s.ctx, ofUsers, "my-secret", entity.SecretSettings{Content: content("one")})
 	}),
 	onModel("Secrets.Update", "", func(s *scene) error {
 		name, prune := "other-name", true
-		return s.st.Secrets().Update(s.ctx, ofModel, state.SecretChange{AutoPrune: &prune,
+		return s.st.Secrets().Update(s.ctx, ofUsers, state.SecretChange{AutoPrune: &prune,
 			SecretSettings: entity.SecretSettings{Label: &name, Content: content("two")}})
 	}, withSecrets),
-	onModel("Secrets.Remove", "", func(s *scene) error { return s.st.Secrets().Remove(s.ctx, ofModel, nil) }, withSecrets),
-	onModel("Secrets.Grant", "", func(s *scene) error { return s.st.Secrets().Grant(s.ctx, ofModel, "riak") }, withSecrets),
-	onModel("Secrets.Revoke", "", func(s *scene) error { return s.st.Secrets().Revoke(s.ctx, ofModel, "wordpress") }, withSecrets),
+	onModel("Secrets.Remove", "", func(s *scene) error { return s.st.Secrets().Remove(s.ctx, ofUsers, nil) }, withSecrets),
+	onModel("Secrets.Grant", "", func(s *scene) error { return s.st.Secrets().Grant(s.ctx, ofUsers, "riak") }, withSecrets),
+	onModel("Secrets.Revoke", "", func(s *scene) error { return s.st.Secrets().Revoke(s.ctx, ofUsers, "wordpress") }, withSecrets),
 	onModel("Secrets.Due", "", func(s *scene) error {
 		_, err := s.st.Secrets().Due(s.ctx)
 		return err

@@ -19,7 +19,7 @@ import (
 // maxReads is how many reads of a MongoDB, each a round trip, one more unit with its machine may cost. It is 57 to 62:
 // events that come together cost less. What agents read because of an event must come from copies (see
 // modeltxn.DB.AsWatched), and no request should read a document twice.
-const maxReads = 65
+const maxReads = 66
 
 // A tally counts reads by database and collection, and the writes of barriers.
 type tally struct {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -116,37 +117,30 @@ func (n SecretName) uri() string {
 
 // UpdateSecret changes a secret of the model; what is nil stays as it is.
 func (c *Conn) UpdateSecret(ctx context.Context, secret SecretName, set entity.SecretSettings, prune *bool) error {
-	return c.secretOutcome(ctx, "UpdateSecrets", params.UpdateSecrets{Args: []params.UpdateSecret{{
-		SecretSettings: settingsOf(set, set.Label), URI: secret.uri(), ExistingLabel: secret.Name, AutoPrune: prune}}})
+	var result params.ErrorResults
+	err := c.call(ctx, "Secrets", 2, "UpdateSecrets", params.UpdateSecrets{Args: []params.UpdateSecret{{
+		SecretSettings: settingsOf(set, set.Label), URI: secret.uri(), ExistingLabel: secret.Name, AutoPrune: prune}}}, &result)
+	return cmp.Or(err, only(result.Results))
 }
 
 // RemoveSecret removes revisions of a secret of the model, or all of it if none is named.
 func (c *Conn) RemoveSecret(ctx context.Context, secret SecretName, revisions ...int) error {
-	return c.secretOutcome(ctx, "RemoveSecrets", params.RemoveSecrets{Args: []params.RemoveSecret{{URI: secret.uri(),
-		Label: secret.Name, Revisions: revisions}}})
-}
-
-func (c *Conn) secretOutcome(ctx context.Context, method string, p any) error {
 	var result params.ErrorResults
-	if err := c.call(ctx, "Secrets", 2, method, p, &result); err != nil {
-		return err
-	}
-	return only(result.Results)
+	err := c.call(ctx, "Secrets", 2, "RemoveSecrets", params.RemoveSecrets{Args: []params.RemoveSecret{{URI: secret.uri(),
+		Label: secret.Name, Revisions: revisions}}}, &result)
+	return cmp.Or(err, only(result.Results))
 }
 
-// GrantSecret lets the units of services read a secret of the model. It returns an error for each service, nil if it went
-// well.
+// GrantSecret lets the units of services read a secret of the model. It returns an error or nil for each service, in order.
 func (c *Conn) GrantSecret(ctx context.Context, secret SecretName, services []string) ([]error, error) {
-	return c.secretGrants(ctx, "GrantSecret", secret, services)
+	var result params.ErrorResults
+	err := c.call(ctx, "Secrets", 2, "GrantSecret", params.SecretGrant{URI: secret.uri(), Label: secret.Name, Applications: services}, &result)
+	return each(len(services), result.Results, err)
 }
 
 // RevokeSecret ends what GrantSecret began.
 func (c *Conn) RevokeSecret(ctx context.Context, secret SecretName, services []string) ([]error, error) {
-	return c.secretGrants(ctx, "RevokeSecret", secret, services)
-}
-
-func (c *Conn) secretGrants(ctx context.Context, method string, secret SecretName, services []string) ([]error, error) {
 	var result params.ErrorResults
-	err := c.call(ctx, "Secrets", 2, method, params.SecretGrant{URI: secret.uri(), Label: secret.Name, Applications: services}, &result)
+	err := c.call(ctx, "Secrets", 2, "RevokeSecret", params.SecretGrant{URI: secret.uri(), Label: secret.Name, Applications: services}, &result)
 	return each(len(services), result.Results, err)
 }

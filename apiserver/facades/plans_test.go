@@ -18,9 +18,10 @@ import (
 
 // notPlanned are the methods that change a model and are not planned: a plan has charms itself, is about no host, is not what
 // it guards, and does not tell of files that no service has, or of tokens, which are the controller's; ImportKeys always
-// refuses. What comes of the upgrade of an operating system depends on the user, who does it.
+// refuses, and no plan tells of secrets. What comes of the upgrade of an operating system depends on the user, who does it.
 var notPlanned = []string{"Charms.AddCharm", "KeyManager.ImportKeys", "MachineManager.ProvisioningScript",
-	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources", "Tokens.Create"}
+	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources", "Secrets.CreateSecrets",
+	"Secrets.GrantSecret", "Secrets.RemoveSecrets", "Secrets.RevokeSecret", "Secrets.UpdateSecrets", "Tokens.Create"}
 
 // A client that only plans reads what it needs, and every change can be planned.
 func TestAPlanningClientReads(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // asksSecrets calls a method of the facade and returns its answer as text, or its error.
@@ -20,7 +21,7 @@ func (c *caller) asksSecrets(method string, args any) string {
 
 // Users add, change, grant and remove secrets by name or URI; what a request lacks is refused in Juju's words.
 func TestSecretsOfUsers(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t).populate()
 	c := w.admin()
 	args := func(one map[string]any) map[string]any { return map[string]any{"args": []any{one}} }
 	content := map[string]any{"data": map[string]string{"password": "aHVzaA=="}}
@@ -72,7 +73,9 @@ func TestWhoReadsContent(t *testing.T) {
 	for who, may := range map[string]bool{"admin": true, "write": false, "read": false} {
 		c := w.admin()
 		if who != "admin" {
-			c = w.user("u"+who, who)
+			w.addUser(who)
+			w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), who, who, statetest.Admin))
+			c = w.user(who, w.st.UUID())
 		}
 		if got := c.asksSecrets("ListSecrets", nil); !strings.Contains(got, `"label":"login"`) || strings.Contains(got, "aHVzaA") {
 			t.Errorf("%s lists %s", who, got)

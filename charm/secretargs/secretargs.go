@@ -37,14 +37,20 @@ func Content(args []string, file string, read func(path string) ([]byte, error))
 		return nil, err
 	}
 	for _, f := range files {
-		text, err := readFile(f.path, read)
+		text, err := read(f.path)
 		if err != nil {
 			return nil, fmt.Errorf("reading content for secret key %q: %w", f.key, err)
+		}
+		if err := checkSize(f.path, text); err != nil {
+			return nil, err
 		}
 		add(content, f.key, string(text))
 	}
 	if file != "" {
-		text, err := readFile(file, read)
+		text, err := read(file)
+		if err == nil {
+			err = checkSize(file, text)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -94,10 +100,9 @@ func add(content entity.SecretContent, key, value string) {
 	content[key] = base64.StdEncoding.EncodeToString([]byte(value))
 }
 
-func readFile(path string, read func(path string) ([]byte, error)) ([]byte, error) {
-	text, err := read(path)
-	if err == nil && len(text) > entity.MaxSecret {
-		err = fmt.Errorf("secret content in file %q too large: %d bytes", path, len(text))
+func checkSize(path string, text []byte) error {
+	if len(text) > entity.MaxSecret {
+		return fmt.Errorf("secret content in file %q too large: %d bytes", path, len(text))
 	}
-	return text, err
+	return nil
 }

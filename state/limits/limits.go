@@ -39,7 +39,7 @@ var (
 	// HookSettings and HookBytes are of what one request commits: the names and texts as JSON has them, below the API's limits of
 	// a request.
 	HookSettings = Limit{"settings of relations and of the charm's state that a hook changes", 80_000, "settings"}
-	HookBytes    = Limit{"settings of relations, charm's state and secrets that a hook changes, in JSON", 12 << 20, "bytes"}
+	HookBytes    = Limit{"settings of relations and of the charm's state that a hook changes, in JSON", 12 << 20, "bytes"}
 	// ServiceSettings counts 16 bytes per setting in addition to its name and text.
 	ServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 

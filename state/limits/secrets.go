@@ -58,16 +58,12 @@ func checkSecretChanges(c *entity.SecretChanges) error {
 	return nil
 }
 
-func checkSecretID(id string) error {
-	if !entity.IsValidSecretID(id) {
-		return entity.Errorf(entity.Invalid, "%q is not the ID of a secret", id)
-	}
-	return nil
-}
+// checkSecretID bounds an ID. One that is no secret's is not found later.
+func checkSecretID(id string) error { return Name.CheckText(id) }
 
 func checkSecretSubject(id, subject string) error {
-	if !entity.IsValidService(subject) && !entity.IsValidUnit(subject) {
-		return entity.Errorf(entity.Invalid, "%q is no service or unit", subject)
+	if err := Name.CheckText(subject); err != nil {
+		return err
 	}
 	return checkSecretID(id)
 }
@@ -85,6 +81,9 @@ func checkSecret(id string, s entity.SecretSettings) error {
 	}
 	if err := CheckSecretContent(s.Content); err != nil {
 		return err
+	}
+	if s.Expire != nil && (s.Expire.Year() < 1 || s.Expire.Year() > 9999) {
+		return entity.Errorf(entity.Invalid, "a secret cannot expire in the year %d", s.Expire.Year())
 	}
 	return checkSecretID(id)
 }

@@ -45,6 +45,10 @@ var effects = map[string]struct {
 		func(r *rig, _ string) bool { return r.c.version == "8.0" }},
 	"add-metric": {"at once", "add-metric users=5",
 		func(_ *rig, log string) bool { return strings.Contains(log, "add-metric records nothing") }},
+	// The secrets' part of the changes is tested by hooks TestTools, and their commit by state.
+	"secret-add": {when: "buffered"}, "secret-set": {when: "buffered"}, "secret-remove": {when: "buffered"},
+	"secret-grant": {when: "buffered"}, "secret-revoke": {when: "buffered"}, "secret-get": {when: "buffered"}, // it tracks what it reads
+	"secret-info-get": {when: "never"}, "secret-ids": {when: "never"},
 	"juju-log": {"at once", "juju-log hello", func(_ *rig, log string) bool { return strings.Contains(log, "hello") }},
 	// They end their hook, or make it fail, so its effect shows on that side alone; see below.
 	"juju-fail": {when: "fails"}, "juju-reboot": {when: "fails"},

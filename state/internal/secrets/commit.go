@@ -113,6 +113,9 @@ func (h *hookChange) create(ctx context.Context, n entity.NewSecret) error {
 
 // add adds a secret, with its first revision, to those of an owner. It returns nil if it has been added before.
 func (c *change) add(ctx context.Context, id, owner, service string, content entity.SecretContent) (*edited, error) {
+	if !entity.IsValidSecretID(id) {
+		return nil, entity.Errorf(entity.Invalid, "%q is not the ID of a secret", id)
+	}
 	if err := content.Check(); err != nil {
 		return nil, err
 	}
@@ -577,6 +580,9 @@ func (c *change) take(ctx context.Context, e *edited, subject string) error {
 
 // told records that the unit was told of an event.
 func (h *hookChange) told(ctx context.Context, event entity.SecretEvent) error {
+	if !entity.IsValidSecretID(event.ID) {
+		return nil
+	}
 	if event.Kind == entity.SecretChanged {
 		p, err := h.party(ctx, modeldb.UnitKey(h.unit.Name))
 		if err != nil || !p.there {

@@ -25,6 +25,7 @@ type State struct {
 	Config         Config `json:"config"`                    // as of the last config-changed
 
 	LeaderEpoch    int64  `json:"leader-epoch,omitempty"`    // the claim's epoch as of the last leader-elected
+	RefusedEpoch   int64  `json:"refused-epoch,omitempty"`   // of a claim by which the controller no longer let the unit be told what leaders are
 	LeaderSettings *int64 `json:"leader-settings,omitempty"` // the version as of the last leader-settings-changed
 
 	Resources int64 `json:"resources,omitempty"` // the resources' version as of install or the last upgrade-charm

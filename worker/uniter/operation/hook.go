@@ -290,13 +290,14 @@ func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.St
 		}
 	}
 	if !op.Changes.IsEmpty() {
-		err := o.commitChanges(ctx, op.Changes)
+		refused, err := o.commitChanges(ctx, op.Changes)
 		if isRefusal(err) {
 			return s.With(op.FailedWith(fmt.Sprintf("cannot commit its changes: %v", err))), nil
 		}
 		if err != nil {
 			return s, err
 		}
+		s.RefusedEpoch = cmp.Or(refused, s.RefusedEpoch)
 	}
 	if op.Hook.Kind == hooks.Start {
 		if err := o.endInstalling(ctx); err != nil {

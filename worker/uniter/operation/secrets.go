@@ -33,12 +33,12 @@ func telling(hook hooks.Info, remote resolver.Remote, changes entity.HookChanges
 func secretOf(hook hooks.Info) string { return entity.SecretURI{ID: hook.Secret.ID}.String() }
 
 // commitChanges commits a hook's changes. If the unit was told what only the leader is told, and another unit leads by now, that
-// one is told too; it is no reason for the hook to fail.
-func (f Factory) commitChanges(ctx context.Context, changes entity.HookChanges) error {
-	err := f.API.CommitHook(ctx, f.Unit, changes)
+// one is told too; it is no reason for the hook to fail. refused is the epoch of the unit's claim then.
+func (f Factory) commitChanges(ctx context.Context, changes entity.HookChanges) (refused int64, err error) {
+	err = f.API.CommitHook(ctx, f.Unit, changes)
 	secrets := changes.Secrets
 	if !errors.Is(err, entity.LeadershipRefused) || secrets == nil || secrets.Told == nil || !secrets.Told.OfService {
-		return err
+		return 0, err
 	}
 	rest := *secrets
 	rest.Told = nil
@@ -47,17 +47,22 @@ func (f Factory) commitChanges(ctx context.Context, changes entity.HookChanges) 
 		changes.Secrets = nil
 	}
 	if changes.IsEmpty() {
-		return nil
+		return secrets.Epoch, nil
 	}
-	return f.API.CommitHook(ctx, f.Unit, changes)
+	return secrets.Epoch, f.API.CommitHook(ctx, f.Unit, changes)
 }
 
 // passSecret records that the unit was told about a secret, without running the hook that its charm lacks.
 func (f Factory) passSecret(hook hooks.Info, remote resolver.Remote) simple {
+	var refused int64
 	return simple{
-		call: func(ctx context.Context) error {
-			return f.commitChanges(ctx, telling(hook, remote, entity.HookChanges{}))
+		call: func(ctx context.Context) (err error) {
+			refused, err = f.commitChanges(ctx, telling(hook, remote, entity.HookChanges{}))
+			return err
 		},
-		commit: func(s localstate.State) localstate.State { return s.Ran(localstate.Op{Hook: hook}) },
+		commit: func(s localstate.State) localstate.State {
+			s.RefusedEpoch = cmp.Or(refused, s.RefusedEpoch)
+			return s.Ran(localstate.Op{Hook: hook})
+		},
 	}
 }

@@ -190,7 +190,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Abandon} // the storage was detached with force
 	case !current:
 		return Op{Verb: Abandon} // the secret was removed
-	case op.Hook.Kind.IsSecret() && op.Step == localstate.Pending && remote.EpochKnown && !remote.isFor(hook.Secret):
+	case op.Hook.Kind.IsSecret() && op.Step == localstate.Pending && remote.EpochKnown && !remote.isFor(hook.Secret, local):
 		return Op{Verb: Abandon} // another unit leads, and is told
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
@@ -203,7 +203,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case op.Hook.Kind == hooks.LeaderElected && op.Hook.ChangeVersion != remote.Epoch && remote.EpochKnown &&
 		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
 		return Op{Verb: Skip} // the claim that the hook is about has ended
-	case op.Hook.Kind.IsSecret() && remote.EpochKnown && !remote.isFor(hook.Secret) &&
+	case op.Hook.Kind.IsSecret() && remote.EpochKnown && !remote.isFor(hook.Secret, local) &&
 		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
 		return Op{Verb: Skip} // another unit leads, and is told
 	case unit.Resolved == entity.ResolvedRetry:

@@ -509,7 +509,7 @@ func (w *world) secret(words []string) (err error) {
 
 // told has the controller drop what the unit was told.
 func (w *world) told(hook hooks.Info) {
-	if w.remote.isFor(hook.Secret) {
+	if w.remote.isFor(hook.Secret, w.local) {
 		w.remote.Unit.Secrets = slices.DeleteFunc(slices.Clone(w.remote.Unit.Secrets),
 			func(e entity.SecretEvent) bool { return e == hook.Secret })
 	}

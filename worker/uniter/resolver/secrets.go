@@ -9,7 +9,7 @@ import (
 )
 
 // nextOfSecrets tells an Alive unit the first thing that it must be told about secrets.
-func nextOfSecrets(_ localstate.State, remote Remote) (Op, bool) {
+func nextOfSecrets(local localstate.State, remote Remote) (Op, bool) {
 	if remote.Unit.Life != entity.Alive {
 		return Op{}, false
 	}
@@ -18,16 +18,17 @@ func nextOfSecrets(_ localstate.State, remote Remote) (Op, bool) {
 		if !remote.Hooks.Has(string(op.Hook.Kind)) {
 			op.Verb = PassSecret
 		}
-		if remote.isFor(event) {
+		if remote.isFor(event, local) {
 			return op, true
 		}
 	}
 	return Op{}, false
 }
 
-// isFor reports whether the unit is told of an event. Those of its service's secrets are for the leader.
-func (r Remote) isFor(event entity.SecretEvent) bool {
-	return !event.OfService || r.EpochKnown && r.Epoch != 0
+// isFor reports whether the unit is told of an event. Those of its service's secrets are for the leader, as long as the
+// controller has not refused its claim, of which the unit's agent may not know yet.
+func (r Remote) isFor(event entity.SecretEvent, local localstate.State) bool {
+	return !event.OfService || r.EpochKnown && r.Epoch != 0 && r.Epoch != local.RefusedEpoch
 }
 
 // current returns a hook as it would run now. ok is false if it is about a secret, and there is nothing to be told any more: the
