@@ -32,7 +32,7 @@ func TestFormats(t *testing.T) {
 		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
 		"run": {"--unit web/0 FORMAT x", "web/0 go"}, "exec": {"--unit web/0 FORMAT x"}, "show-unit": {"web/0"}, "show-application": {"web"}, "operations": {""}, "show-action": {"web go"}, "switch": {"", "default"}, "diff-bundle": {"testdata/bundle.yaml"}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
 		"show-action-output": {"2"}, "show-action-status": {""},
-		"payloads": {"", "web/0 docker"}, "storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
+		"payloads": {"", "web/0 docker"}, "secrets": {""}, "show-secret": {"shop", "shop --revisions"}, "storage": {""}, "show-storage": {"data/0"}, "storage-pools": {""},
 		"spaces": {"", "--short"}, "show-space": {"db"}, "subnets": {""}, "move-to-space": {"db 10.0.0.0/24"},
 		"offers": {""}, "show-offer": {"store"}, "find-offers": {""},
 		"resources": {"web", "web --details", "web/0"}, "pending-resources": {"", "web"},
@@ -76,6 +76,7 @@ func TestFormats(t *testing.T) {
 			u.Model.Returns.Tasks = []entity.Task{{ID: "2", Receiver: "web/0", Status: entity.TaskCompleted, Enqueued: clitest.SomeTime,
 				Started: clitest.SomeTime, Completed: clitest.SomeTime, Log: []entity.TaskMessage{{At: clitest.SomeTime, Message: "half"}}}}
 			u.Model.Returns.Actions = map[string]client.ActionInfo{"go": {Description: "goes"}}
+			u.Model.Returns.Secrets = []client.Secret{{SecretInfo: entity.SecretInfo{ID: "a", Created: clitest.SomeTime, Updated: clitest.SomeTime}}}
 			u.Model.Returns.Storage = []entity.StorageStatus{{ID: "data/0", Status: entity.Status{Since: clitest.SomeTime}}}
 			u.Model.Returns.Resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site", File: &entity.ResourceFile{Size: 1, Uploaded: clitest.SomeTime}}},
 				Units: map[string]map[string]entity.ResourceFile{"web/0": {"site": {Size: 1}}}}
@@ -103,7 +104,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"status", "show-user", "users", "show-task", "run", "show-action-output", "show-action-status",
-		"operations", "storage", "show-storage", "audit-log", "resources", "explain"} {
+		"operations", "secrets", "show-secret", "storage", "show-storage", "audit-log", "resources", "explain"} {
 		if !timed[name] {
 			t.Errorf("juju %s was not seen to print a time", name)
 		}
@@ -152,8 +153,10 @@ func TestCommandsWithoutFormat(t *testing.T) {
 	reasons := map[string]string{
 		"changes something, and prints only messages": "add-cloud add-credential add-model autoload-credentials bootstrap " +
 			"change-user-password default-credential default-region destroy-environment disable-user enable-destroy-controller " +
-			"enable-ha enable-user grant login logout migrate-store register remove-cloud remove-credential remove-user " +
-			"restore-backup revoke revoke-token set-credential unregister update-cloud update-credential upgrade-controller upgrade-machine upgrade-model",
+			"enable-ha enable-user grant grant-secret login logout migrate-store register remove-cloud remove-credential remove-secret remove-user " +
+			"restore-backup revoke revoke-secret revoke-token set-credential unregister update-cloud update-credential update-secret " +
+			"upgrade-controller upgrade-machine upgrade-model",
+		"prints one line, the new secret's URI":          "add-secret",
 		"prints a secret, which is for one person":       "add-user create-token dashboard",
 		"prints what another program or file has":        "debug-hooks scp ssh ssh-keys",
 		"prints text for people or for a shell":          "completion documentation help help-tool",

@@ -105,6 +105,13 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"resources":           {"resources web", "resources web --details", "resources web/0 --format yaml"},
 		"pending-resources":   {"pending-resources", "pending-resources --format yaml"},
 		"attach-resource":     {"attach-resource web site=hostile_test.go"},
+		"secrets":             {"secrets", "secrets --format yaml", "secrets --format json"},
+		"show-secret":         {"show-secret shop", "show-secret shop --format json", "show-secret shop --revisions", "show-secret shop --reveal"},
+		"add-secret":          {"add-secret shop key=x"},
+		"update-secret":       {"update-secret shop key=x"},
+		"remove-secret":       {"remove-secret shop"},
+		"grant-secret":        {"grant-secret shop web"},
+		"revoke-secret":       {"revoke-secret shop web"},
 		"payloads":            {"payloads", "payloads --format yaml", "payloads --format json"},
 		"storage":             {"storage", "storage --format yaml", "storage --format json"},
 		"show-storage":        {"show-storage data/0", "show-storage data/0 --format json"},
@@ -211,6 +218,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.Returns.History, f.Returns.Constraints = planted[[]entity.PastStatus](), planted[constraints.Value]()
 		f.Returns.ModelConfig = modelconfig.Config{modelconfig.DefaultSeries: planted[modelconfig.Value]()}
 		f.Returns.Warnings = planted[[]string]()
+		f.Returns.Secrets = append(planted[[]client.Secret](), planted[[]client.Secret]()...)
+		f.Returns.Secrets[1].ContentError = errors.New(hostile)
 		f.Returns.Payloads = planted[[]entity.UnitPayload]()
 		f.Returns.Keys, f.Returns.Fingerprints = planted[[]string](), planted[[]string]()
 		f.Returns.Actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -251,6 +252,9 @@ func richUser(t *testing.T) *clitest.User {
 	r.Statuses, r.Unit, r.Blocks = filled[[]*entity.ModelStatus](f), filled[client.UnitInfo](f), filled[[]entity.Block](f)
 	r.History, r.Payloads, r.Storage = filled[[]entity.PastStatus](f), filled[[]entity.UnitPayload](f), filled[[]entity.StorageStatus](f)
 	r.Spaces, r.SpaceUse, r.Resources = filled[[]entity.Space](f), filled[entity.SpaceUse](f), filled[entity.ResourcesOf](f)
+	r.Secrets = append(filled[[]client.Secret](f), filled[[]client.Secret](f)...)
+	r.Secrets[0].ID, r.Secrets[0].Owner = "a", entity.ModelTag("d")
+	r.Secrets[1].ID, r.Secrets[1].ContentError = "b", errors.New("lost")
 	r.Resources.Units = map[string]map[string]entity.ResourceFile{"web/0": r.Resources.Units["web"]}
 	r.Config = filled[client.ServiceConfig](f)
 	r.Config.Settings["title"] = r.Config.Settings["web"]
@@ -307,6 +311,7 @@ func bareUser(t *testing.T) *clitest.User {
 	r.Spaces = []entity.Space{{Name: "web", Subnets: []entity.Subnet{{CIDR: "10.0.0.0/24"}}}}
 	r.Storage = []entity.StorageStatus{{ID: "web/0"}}
 	r.Payloads = []entity.UnitPayload{{}}
+	r.Secrets = []client.Secret{{SecretInfo: entity.SecretInfo{ID: "a"}}}
 	r.Resources = entity.ResourcesOf{Resources: []entity.Resource{{Name: "site"}},
 		Units: map[string]map[string]entity.ResourceFile{"web/0": {}}}
 	r.Tasks = []entity.Task{{ID: "2", Receiver: "web/0", Name: "go", Status: entity.TaskCompleted, Enqueued: clitest.SomeTime},

@@ -36,7 +36,8 @@ a command: no shell changes them, and NAME=VALUE before its name sets a variable
 
 On a machine, the command runs outside any unit, without hook tools, in the directory
 where juju ssh starts, at once with up to 99 others, and while hooks run. With
---parallel=false, it waits for hooks and earlier such commands. --all targets all machines.
+--parallel=false, it waits for hooks and earlier such commands. --all targets all
+machines.
 
 With a single target, juju run prints the command's output and exits with its exit code.
 With several targets, or with another format, it prints the results as a list and exits

@@ -54,7 +54,7 @@ func changes(call string) bool {
 
 // reads are the calls that only read.
 var reads = strings.Fields("Status Spaces ShowSpace Storage ShowStorage StoragePools Blocks ServiceActions Operations Operation Task " +
-	"FindTasks Payloads DebugLog")
+	"FindTasks Payloads DebugLog Secrets")
 
 // CheckUsageErrors has a user type each line, by which there is the error: it is refused before any call of the API, with
 // exit code 2 and a hint at the command's help.

@@ -71,6 +71,7 @@ type Returns struct {
 	Sequences    map[string]int
 	Storage      []entity.StorageStatus
 	Payloads     []entity.UnitPayload
+	Secrets      []client.Secret
 	ProxiesSSH   bool
 	Spaces       []entity.Space
 	SpaceUse     entity.SpaceUse

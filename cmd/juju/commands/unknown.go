@@ -20,15 +20,14 @@ type absence struct {
 const (
 	noBranches = "A model has one set of settings and charms. To see what a change would lead to: --dry-run. To keep variants of a\n" +
 		"model, and to go from one to another: juju export-bundle, juju diff and juju apply."
-	noSecrets = "Secrets are not implemented. A charm gets a confidential value as a setting, which everyone sees who may read the\n" +
-		"model, or as a resource: juju config SERVICE KEY=@FILE, juju attach-resource."
-	noBackups    = "juju create-backup writes a backup to a file of yours, and juju restore-backup reads it from there."
-	noToolsStore = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
-	noHub        = "There is no charm store: juju deploy takes a directory or a file."
-	noMetrics    = "What charms measure is not recorded. Have an action print it, juju run, or the workload serve it to your monitoring."
-	noTerms      = "Terms, plans and budgets belong to Canonical's charm store, and there is none: juju deploy asks for nothing to agree to."
-	noDashboard  = "The dashboard comes with the controller: juju dashboard prints its address."
-	noImages     = "The cloud keeps the images: on lxd, lxc image list shows them, and lxc image delete removes them."
+	noSecretBackends = "The controller's store keeps all secrets, and there is no other place to choose. To list them: juju secrets"
+	noBackups        = "juju create-backup writes a backup to a file of yours, and juju restore-backup reads it from there."
+	noToolsStore     = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
+	noHub            = "There is no charm store: juju deploy takes a directory or a file."
+	noMetrics        = "What charms measure is not recorded. Have an action print it, juju run, or the workload serve it to your monitoring."
+	noTerms          = "Terms, plans and budgets belong to Canonical's charm store, and there is none: juju deploy asks for nothing to agree to."
+	noDashboard      = "The dashboard comes with the controller: juju dashboard prints its address."
+	noImages         = "The cloud keeps the images: on lxd, lxc image list shows them, and lxc image delete removes them."
 )
 
 // absent lists the commands that Juju users know and this program lacks.
@@ -70,10 +69,8 @@ var absent = []absence{
 	{names: "juju-exec juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
 	{names: "default-base default-series", use: "juju model-config default-series"},
 	{names: "info find download charm publish", why: noHub},
-	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret " +
-		"secret-backends " +
-		"list-secret-backends add-secret-backend update-secret-backend remove-secret-backend show-secret-backend " +
-		"model-secret-backend", why: noSecrets},
+	{names: "secret-backends list-secret-backends add-secret-backend update-secret-backend remove-secret-backend " +
+		"show-secret-backend model-secret-backend", why: noSecretBackends},
 	{names: "cached-images list-cached-images remove-cached-images metadata", why: noImages},
 }
 

@@ -103,7 +103,7 @@ func TestAbsentCommands(t *testing.T) {
 			}
 		}
 	}
-	for command := range strings.SplitSeq("metrics sla wallets set-plan agree upgrade-gui cached-images branch add-secret juju-run", " ") {
+	for command := range strings.SplitSeq("metrics sla wallets set-plan agree upgrade-gui cached-images branch add-secret-backend juju-run", " ") {
 		text := ""
 		for _, a := range absent {
 			if slices.Contains(strings.Fields(a.names), command) {

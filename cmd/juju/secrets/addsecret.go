@@ -13,8 +13,8 @@ func AddSecretCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-secret NAME [KEY[#base64|#file]=VALUE...]",
 		Short: "Add a secret",
-		Long: `Add a secret to the model, and print its URI. Charms can read it once it is granted to their
-services, as the value of a setting of the type secret.
+		Long: `Add a secret to the model, and print its URI. Once the secret is granted to a service, its
+charm can read it; the URI is the value of the charm's option of type secret.
 
 ` + contentHelp,
 		Example: `  juju add-secret my-apitoken token#file=token.txt

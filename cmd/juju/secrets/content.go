@@ -21,10 +21,11 @@ type secretsAPI interface {
 }
 
 // contentHelp is the part of the help that says how content is given.
-const contentHelp = `A value is given as KEY=VALUE, as KEY#base64=VALUE in base64, or as KEY#file=PATH in a file;
---file names a YAML or JSON file with several keys. What is given as an argument can be seen
-by other users of your computer while the command runs, and in your shell's history: prefer
-files. Keys have three or more lower-case letters, digits and single hyphens.`
+const contentHelp = `A value is given as KEY=VALUE, as KEY#base64=VALUE in base64, or as KEY#file=PATH in a
+file; --file names a YAML or JSON file with several keys. What is given as an argument can
+be seen by other users of your computer while the command runs, and in your shell's
+history: prefer files. Keys have three or more lower-case letters, digits and single
+hyphens, and begin with a letter.`
 
 // content are the flags and arguments with a secret's description and content.
 type content struct {

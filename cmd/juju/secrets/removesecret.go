@@ -13,8 +13,8 @@ func RemoveSecretCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-secret ID|NAME",
 		Short: "Remove a secret",
-		Long: `Remove a secret that a user has added, with all its revisions, or one revision of it. Units
-that read it get an error from then on.`,
+		Long: `Remove a secret that a user has added, with all its revisions, or one revision of it.
+Units that read it get an error from then on.`,
 		Example: `  juju remove-secret my-secret
   juju remove-secret 9m4e2mr0ui3e8a215n4g --revision 4`,
 		Annotations: cli.SeeAlso("add-secret", "update-secret", "secrets"),

@@ -3,17 +3,14 @@ package secrets
 import (
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
 )
@@ -22,9 +19,9 @@ import (
 type shownSecret struct {
 	Revision    int             `yaml:"revision" json:"revision"`
 	Checksum    string          `yaml:"checksum,omitempty" json:"checksum,omitempty"`
-	Expires     *time.Time      `yaml:"expires,omitempty" json:"expires,omitempty"`
+	Expires     time.Time       `yaml:"expires,omitempty" json:"expires,omitzero"`
 	Rotation    string          `yaml:"rotation,omitempty" json:"rotation,omitempty"`
-	Rotates     *time.Time      `yaml:"rotates,omitempty" json:"rotates,omitempty"`
+	Rotates     time.Time       `yaml:"rotates,omitempty" json:"rotates,omitzero"`
 	Owner       string          `yaml:"owner,omitempty" json:"owner,omitempty"`
 	Description string          `yaml:"description,omitempty" json:"description,omitempty"`
 	Name        string          `yaml:"name,omitempty" json:"name,omitempty"`
@@ -43,11 +40,11 @@ type shownContent struct {
 }
 
 type shownRevision struct {
-	Revision int        `yaml:"revision" json:"revision"`
-	Backend  string     `yaml:"backend,omitempty" json:"backend,omitempty"`
-	Created  time.Time  `yaml:"created" json:"created"`
-	Updated  time.Time  `yaml:"updated" json:"updated"`
-	Expires  *time.Time `yaml:"expires,omitempty" json:"expires,omitempty"`
+	Revision int       `yaml:"revision" json:"revision"`
+	Backend  string    `yaml:"backend,omitempty" json:"backend,omitempty"`
+	Created  time.Time `yaml:"created" json:"created"`
+	Updated  time.Time `yaml:"updated" json:"updated"`
+	Expires  time.Time `yaml:"expires,omitempty" json:"expires,omitzero"`
 }
 
 type shownAccess struct {
@@ -56,11 +53,26 @@ type shownAccess struct {
 	Role   string `yaml:"role" json:"role"`
 }
 
-func unlessZero(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+// applicationPrefix is how Juju's tags of services begin.
+const applicationPrefix = "application-"
+
+// tagOf returns a tag as Juju prints it.
+func tagOf(t entity.Tag) string {
+	if t.Kind == entity.KindService {
+		return applicationPrefix + t.ID
 	}
-	return &t
+	return t.String()
+}
+
+// parseOwner parses the tag of what can own a secret.
+func parseOwner(text string) (entity.Tag, error) {
+	tag, _ := entity.ParseTag(text)
+	if name, ok := strings.CutPrefix(text, applicationPrefix); ok && entity.IsValidService(name) {
+		tag = entity.ServiceTag(name)
+	} else if tag.Kind != entity.KindUnit && tag.Kind != entity.KindModel {
+		return entity.Tag{}, entity.WithHint(fmt.Errorf("invalid owner %q", text), "An owner is application-NAME, unit-NAME-NUMBER or model-UUID.")
+	}
+	return tag, nil
 }
 
 // ownerOf returns how an owner is shown: "<model>", a service or a unit.
@@ -73,8 +85,8 @@ func ownerOf(s client.Secret) string {
 
 // shownOf returns the form of a secret, with its grants and its revisions if that is asked for.
 func shownOf(s client.Secret, access, revisions bool) shownSecret {
-	shown := shownSecret{Revision: s.Latest, Expires: unlessZero(s.Expire), Rotation: string(s.Rotate),
-		Rotates: unlessZero(s.NextRotate), Owner: ownerOf(s), Description: s.Description, Created: s.Created, Updated: s.Updated}
+	shown := shownSecret{Revision: s.Latest, Expires: s.Expire, Rotation: string(s.Rotate),
+		Rotates: s.NextRotate, Owner: ownerOf(s), Description: s.Description, Created: s.Created, Updated: s.Updated}
 	if s.Owner.Kind == entity.KindModel {
 		shown.Name = s.Label
 	} else {
@@ -103,12 +115,12 @@ func shownOf(s client.Secret, access, revisions bool) shownSecret {
 			if a.Scope != "" {
 				scope = entity.RelationTag(a.Scope)
 			}
-			shown.Access = append(shown.Access, shownAccess{params.TagOf(target).String(), params.TagOf(scope).String(), "view"})
+			shown.Access = append(shown.Access, shownAccess{tagOf(target), tagOf(scope), "view"})
 		}
 	}
 	if revisions {
 		for _, r := range s.Revisions {
-			shown.Revisions = append(shown.Revisions, shownRevision{r.Revision, "internal", r.Created, r.Updated, unlessZero(r.Expire)})
+			shown.Revisions = append(shown.Revisions, shownRevision{r.Revision, "internal", r.Created, r.Updated, r.Expire})
 		}
 	}
 	return shown
@@ -121,8 +133,8 @@ func SecretsCommand(s *cli.Session) *cobra.Command {
 		Use:     "secrets",
 		Aliases: []string{"list-secrets"},
 		Short:   "List the secrets of a model",
-		Long: `List the secrets of the model: those that users have added, whose owner is <model>, and those
-that charms keep. Their content is not shown; see show-secret.`,
+		Long: `List the secrets of the model: those that users have added, whose owner is <model>, and
+those that charms keep. Their content is not shown; see juju show-secret.`,
 		Example: `  juju secrets
   juju secrets --owner application-mysql
   juju secrets --format yaml`,
@@ -134,10 +146,9 @@ that charms keep. Their content is not shown; see show-secret.`,
 			}
 			var filter client.SecretsFilter
 			if owner != "" {
-				tag, err := params.ParseTag(owner)
+				tag, err := parseOwner(owner)
 				if err != nil {
-					return cli.Usage(entity.WithHint(errors.New(`invalid owner `+strconv.Quote(owner)),
-						"An owner is application-NAME, unit-NAME-NUMBER or model-UUID."))
+					return cli.Usage(err)
 				}
 				filter.Owner = tag
 			}

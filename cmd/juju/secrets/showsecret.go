@@ -17,8 +17,9 @@ func ShowSecretCommand(s *cli.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-secret ID|NAME",
 		Short: "Show a secret",
-		Long: `Show a secret of the model: its owner, who may read it, and with --reveal its content, for
-which admin access to the model is needed. By name it shows a secret that a user has added.`,
+		Long: `Show a secret of the model: its owner, who may read it, and with --reveal its content,
+for which admin access to the model is needed. A name is that of a secret that a user has
+added; a secret that a charm keeps is shown by its ID.`,
 		Example: `  juju show-secret my-secret
   juju show-secret 9m4e2mr0ui3e8a215n4g --revision 2 --reveal
   juju show-secret my-secret --revisions`,

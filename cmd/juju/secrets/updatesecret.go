@@ -16,8 +16,8 @@ func UpdateSecretCommand(s *cli.Session) *cobra.Command {
 		Use:   "update-secret ID|NAME [KEY[#base64|#file]=VALUE...]",
 		Short: "Change a secret",
 		Long: `Change the content, the description or the name of a secret that a user has added. New
-content replaces all keys, and makes a new revision; the units that read the secret are told.
-With --auto-prune, revisions that no unit reads any more are deleted from now on.
+content replaces all keys, and makes a new revision; the units that read the secret are
+told. With --auto-prune, revisions that no unit reads any more are deleted from now on.
 
 ` + contentHelp,
 		Example: `  juju update-secret my-apitoken token#file=token.txt
