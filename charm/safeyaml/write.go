@@ -147,6 +147,9 @@ func fields(v reflect.Value) (*yaml.Node, error) {
 }
 
 func isEmpty(v reflect.Value) bool {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return true
+	}
 	if z, ok := v.Interface().(yaml.IsZeroer); ok {
 		return z.IsZero()
 	}

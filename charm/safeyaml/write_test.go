@@ -125,6 +125,7 @@ func TestForms(t *testing.T) {
 	type form struct {
 		Name    string         `yaml:"name"`
 		None    string         `yaml:"none,omitempty"`
+		Never   *time.Time     `yaml:"never,omitempty"`
 		Hidden  string         `yaml:"-"`
 		Flow    []string       `yaml:"flow,flow"`
 		Pointer *int           `yaml:"pointer"`
