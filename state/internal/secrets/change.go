@@ -13,6 +13,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/limits"
 )
 
 // A change is the part of a transaction that is about secrets. Methods read documents and change them in memory; flush
@@ -28,11 +29,30 @@ type change struct {
 	others    map[string]txnOp // contents and grants, by id
 	order     []string         // of others
 	cleanups  []modeldb.Cleanup
+
+	counts   map[string]int // of documents, by a field and its value, with those that the change adds
+	subjects map[string]bool
+	related  map[int]modeldb.Relation
 }
 
 func (s Secrets) change(p *Plan, o *modeltxn.Ops) *change {
 	return &change{Secrets: s, Plan: p, o: o, parties: map[string]*party{}, secrets: map[string]*edited{},
-		consumers: map[string]*consumed{}, others: map[string]txnOp{}}
+		consumers: map[string]*consumed{}, others: map[string]txnOp{}, counts: map[string]int{}, subjects: map[string]bool{},
+		related: map[int]modeldb.Relation{}}
+}
+
+// oneMore counts a document that the change adds to those of which a field has a value, and checks their number.
+func (c *change) oneMore(ctx context.Context, limit limits.Limit, field, value string, also ...bson.DocElem) error {
+	key := field + " " + value
+	if _, known := c.counts[key]; !known {
+		n, err := c.DB.Count(ctx, modeldb.SecretsC, append(bson.D{{Name: field, Value: value}}, also...))
+		if err != nil {
+			return err
+		}
+		c.counts[key] = n
+	}
+	c.counts[key]++
+	return limit.Check(c.counts[key])
 }
 
 // A txnOp is what a transaction does to a document: it inserts or replaces it, or removes it if doc is nil.

@@ -131,11 +131,7 @@ func (c *change) add(ctx context.Context, id, owner, service string, content ent
 	} else if found {
 		return nil, entity.Errorf(entity.AlreadyExists, "secret %q already exists", id)
 	}
-	owned, err := c.DB.Count(ctx, modeldb.SecretsC, bson.D{{"owner", owner}})
-	if err == nil {
-		err = limits.Secrets.Check(owned + 1)
-	}
-	if err != nil {
+	if err := c.oneMore(ctx, limits.Secrets, "owner", owner); err != nil {
 		return nil, err
 	}
 	e := &edited{edits: true, doc: modeldb.Secret{ID: id, Kind: modeldb.KindSecret, Owner: owner, Token: token,
@@ -359,11 +355,7 @@ func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
 		revision = e.doc.Latest
 	}
 	if !r.there && r.doc.ID == "" {
-		all, err := h.DB.Count(ctx, modeldb.SecretsC, bson.D{{"unit", h.unit.Name}})
-		if err == nil {
-			err = limits.SecretsRead.Check(all + 1)
-		}
-		if err != nil {
+		if err := h.oneMore(ctx, limits.SecretsRead, "unit", h.unit.Name); err != nil {
 			return err
 		}
 		r.doc = modeldb.SecretConsumer{ID: modeldb.SecretConsumerID(h.unit.Name, t.ID), Kind: modeldb.KindConsumer,
@@ -460,7 +452,7 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	if err != nil {
 		return err
 	}
-	rel, err := h.DB.RelationByID(ctx, g.Relation)
+	rel, err := h.relation(ctx, g.Relation)
 	if err != nil {
 		return err
 	}
@@ -470,7 +462,6 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	if rel.Life != entity.Alive {
 		return entity.Errorf(entity.NotAlive, "cannot grant access to secret in scope of %q which is not alive", rel.Key)
 	}
-	h.o.AssertLife(modeldb.RelationsC, rel.Key, entity.Alive)
 	service := g.Subject
 	if strings.Contains(g.Subject, "/") {
 		service = entity.UnitService(g.Subject)
@@ -488,8 +479,27 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	return h.put(ctx, e, subject, modeldb.RelationKey(rel.ID), rel.Key)
 }
 
+// relation reads a relation, and asserts its life if it is Alive.
+func (c *change) relation(ctx context.Context, number int) (modeldb.Relation, error) {
+	if rel, known := c.related[number]; known {
+		return rel, nil
+	}
+	rel, err := c.DB.RelationByID(ctx, number)
+	if err != nil {
+		return rel, err
+	}
+	if rel.Life == entity.Alive {
+		c.o.AssertLife(modeldb.RelationsC, rel.Key, entity.Alive)
+	}
+	c.related[number] = rel
+	return rel, nil
+}
+
 // assertSubject asserts that what a secret is granted to is Alive.
 func (c *change) assertSubject(ctx context.Context, name string) error {
+	if c.subjects[name] {
+		return nil
+	}
 	collection, life := modeldb.ServicesC, entity.Alive
 	if strings.Contains(name, "/") {
 		u, err := c.DB.Unit(ctx, name)
@@ -512,6 +522,7 @@ func (c *change) assertSubject(ctx context.Context, name string) error {
 		return entity.Errorf(entity.NotAlive, "cannot grant dying %q access to secret", name)
 	}
 	c.o.AssertLife(collection, name, entity.Alive)
+	c.subjects[name] = true
 	return nil
 }
 
@@ -527,10 +538,7 @@ func (c *change) put(ctx context.Context, e *edited, subject, scope, name string
 	if has != nil {
 		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
 	}
-	n, err := c.DB.Count(ctx, modeldb.SecretsC, bson.D{{"secret", e.doc.ID}, {"kind", modeldb.KindGrant}})
-	if err == nil {
-		err = limits.SecretGrants.Check(n + 1)
-	}
+	err = c.oneMore(ctx, limits.SecretGrants, "secret", e.doc.ID, bson.DocElem{Name: "kind", Value: modeldb.KindGrant})
 	if err != nil {
 		return err
 	}

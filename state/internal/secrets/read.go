@@ -244,6 +244,9 @@ func (s Secrets) Owned(ctx context.Context, u modeldb.Unit) ([]entity.SecretInfo
 	return s.infos(ctx, docs, true)
 }
 
+// manySecrets is from how many on all grants of the model are read, instead of those of each secret.
+const manySecrets = 500
+
 // infos describes secrets whose owners there are, by ID, with the grants in force if access is true.
 func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) ([]entity.SecretInfo, error) {
 	var given []modeldb.SecretGrant
@@ -253,9 +256,12 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 		keys[doc.Owner], ids[i] = true, doc.ID
 	}
 	if access {
+		var of []bson.DocElem
+		if len(ids) < manySecrets {
+			of = append(of, bson.DocElem{Name: "secret", Value: bson.D{{"$in", ids}}})
+		}
 		var err error
-		given, err = all[modeldb.SecretGrant](ctx, s, modeldb.KindGrant, bson.DocElem{Name: "secret", Value: bson.D{{"$in", ids}}})
-		if err != nil {
+		if given, err = all[modeldb.SecretGrant](ctx, s, modeldb.KindGrant, of...); err != nil {
 			return nil, err
 		}
 		for _, g := range given {
