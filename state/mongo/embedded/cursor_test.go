@@ -299,7 +299,7 @@ func TestTailOfAClientThatLeft(t *testing.T) {
 func TestFailedSortsLeaveNothingOpen(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	docs := bson.A{}
-	for range 300 {
+	for range 3000 { // far more than a millisecond of work, also if the timer is late
 		docs = append(docs, d{{Key: "a", Value: strings.Repeat("a", 1000)}})
 	}
 	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: docs}})
