@@ -429,3 +429,28 @@ func TestSecretsAreReadAhead(t *testing.T) {
 		t.Errorf("%d secrets are read, the revoked one: %v", len(got), got[ids[3]])
 	}
 }
+
+// Changes of one hook cannot give a label twice, but can give one that they take from another secret.
+func TestSecretLabelsOfOneHook(t *testing.T) {
+	v := newSafe(t)
+	a, b := v.adds("mysql/0", "one", "x", false), v.adds("mysql/0", "two", "y", false)
+	label := func(id, label string) entity.SecretUpdate {
+		return entity.SecretUpdate{ID: id, SecretSettings: entity.SecretSettings{Label: &label}}
+	}
+	v.refused(v.hook("mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{label(a, "same"), label(b, "same")}}),
+		entity.AlreadyExists, `secret with label "same" already exists`)
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{label(a, "three"), label(b, "one")}}))
+	v.reads("mysql/1", entity.SecretQuery{Label: "one"}, "y in 1 of 1")
+
+	// The same goes for the labels of those who read them.
+	v.ok(v.grants("mysql/0", a, "wordpress"))
+	v.ok(v.grants("mysql/0", b, "wordpress"))
+	read := func(id, label string) entity.SecretTracking {
+		return entity.SecretTracking{ID: id, Revision: 1, Label: label}
+	}
+	v.refused(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "db"), read(b, "db")}}),
+		entity.AlreadyExists, `secret with label "db" already exists`)
+	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "db")}}))
+	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "old"), read(b, "db")}}))
+	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, "y in 1 of 1")
+}

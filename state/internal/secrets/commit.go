@@ -247,27 +247,40 @@ func (c *change) freeLabel(ctx context.Context, owner, service, label string) er
 	if err := c.DB.All(ctx, modeldb.SecretsC, bson.D{{"label", label}, of}, &docs); err != nil {
 		return err
 	}
-	holders := map[string]string{} // key of the holder → its token
-	for _, d := range docs {
-		if d.Kind == modeldb.KindConsumer {
-			holders[modeldb.UnitKey(d.Unit)] = d.Token
-		} else if e := c.secrets[d.ID]; e == nil || !e.removed && e.doc.Label == label {
-			holders[d.Owner] = d.Token
+	holders := map[string]bool{} // by key
+	hold := func(key, token string) error {
+		p, err := c.party(ctx, key)
+		if p.doc.Token == token { // otherwise it has ended with its owner
+			holders[key] = true
 		}
+		return err
 	}
-	for _, e := range c.secrets {
-		if !e.there && e.edits && e.doc.Label == label && e.doc.Service == service {
-			holders[e.doc.Owner] = e.doc.Token
+	for _, d := range docs { // but for those that the transaction changes
+		var err error
+		if d.Kind == modeldb.KindConsumer && c.consumers[d.ID] == nil {
+			err = hold(modeldb.UnitKey(d.Unit), d.Token)
+		} else if d.Kind == modeldb.KindSecret && c.secrets[d.ID] == nil {
+			err = hold(d.Owner, d.Token)
 		}
-	}
-	for _, holder := range slices.Sorted(maps.Keys(holders)) {
-		p, err := c.party(ctx, holder)
 		if err != nil {
 			return err
 		}
-		if p.doc.Token != holders[holder] {
-			continue // it has ended with its owner
+	}
+	for _, e := range c.secrets {
+		if !e.removed && e.doc.Label == label && e.doc.Service == service {
+			if err := hold(e.doc.Owner, e.doc.Token); err != nil {
+				return err
+			}
 		}
+	}
+	for _, r := range c.consumers {
+		if !r.removed && r.doc.Label == label && r.doc.Service == service {
+			if err := hold(modeldb.UnitKey(r.doc.Unit), r.doc.Token); err != nil {
+				return err
+			}
+		}
+	}
+	for _, holder := range slices.Sorted(maps.Keys(holders)) {
 		ofUnit := strings.HasPrefix(holder, "u#")
 		switch {
 		case holder == owner && owner == modeldb.ModelKey:
