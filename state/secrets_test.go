@@ -454,3 +454,19 @@ func TestSecretLabelsOfOneHook(t *testing.T) {
 	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "old"), read(b, "db")}}))
 	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, "y in 1 of 1")
 }
+
+// A unit is told of a new revision also when the owner has removed the one that it tracks.
+func TestReadersOfRemovedRevisionsAreTold(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "db", "one", false)
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id}, "one in 1 of 1")
+	v.sets("mysql/0", id, "two")
+	v.told("wordpress/0", "changed  2")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 1}}}))
+	v.reads("wordpress/0", entity.SecretQuery{ID: id}, fmt.Sprintf("secret revision 1 of %q not found", id))
+	v.sets("mysql/0", id, "three")
+	v.told("wordpress/0", "changed  3")
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id, Latest: true}, "three in 3 of 3")
+	v.checkClean()
+}

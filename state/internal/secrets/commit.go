@@ -162,11 +162,7 @@ func (c *change) revise(e *edited, content entity.SecretContent) error {
 	for key, value := range content {
 		size += len(key) + len(value)
 	}
-	readers := 0
-	for _, r := range e.doc.Revisions {
-		readers += r.Readers
-	}
-	if readers > 0 {
+	if e.there { // units may read it, or have read a revision that has been removed
 		c.cleanup(modeldb.CleanupTell, e.doc.ID)
 	}
 	e.doc.Revisions[strconv.Itoa(next)] = modeldb.SecretRevision{Created: c.now, Updated: c.now, Size: size}
