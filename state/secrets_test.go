@@ -470,3 +470,42 @@ func TestReadersOfRemovedRevisionsAreTold(t *testing.T) {
 	v.tracks("wordpress/0", entity.SecretQuery{ID: id, Latest: true}, "three in 3 of 3")
 	v.checkClean()
 }
+
+// A hook's tools merge what it does with a secret. An agent that doesn't do so gets what it asks for, and leaves nothing over.
+func TestUnmergedChangesOfSecrets(t *testing.T) {
+	v := newSafe(t)
+	set := func(password string) entity.SecretSettings { return entity.SecretSettings{Content: content(password)} }
+	id := entity.NewSecretID()
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Create: []entity.NewSecret{{ID: id, SecretSettings: set("one")}, {ID: id, SecretSettings: set("other")}}}))
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id}, "one in 1 of 1")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: set("two")}, {ID: id, SecretSettings: set("three")}}}))
+	v.reads("wordpress/0", entity.SecretQuery{ID: id, Latest: true}, "three in 3 of 3")
+	v.told("wordpress/0", "changed  3")
+
+	brief := entity.NewSecretID()
+	v.ok(v.hook("mysql/0", entity.SecretChanges{
+		Create: []entity.NewSecret{{ID: brief, SecretSettings: set("x")}},
+		Track:  []entity.SecretTracking{{ID: brief, Revision: 1}},
+		Grant:  []entity.SecretGrant{{ID: brief, Relation: v.rel.ID(), Subject: "wordpress"}},
+		Remove: []entity.SecretRemoval{{ID: brief}}}))
+	v.clean()
+	v.checkClean()
+}
+
+// A secret with the ID of a removed one has nothing in common with it: it is not made while anything is left of that.
+func TestIDsOfRemovedSecrets(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "db", "one", false)
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.tracks("wordpress/0", entity.SecretQuery{ID: id}, "one in 1 of 1")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	again := entity.SecretChanges{Create: []entity.NewSecret{{ID: id, SecretSettings: entity.SecretSettings{Content: content("two")}}}}
+	v.refused(v.hook("mysql/0", again), entity.AlreadyExists, "was removed just now")
+	v.clean()
+	v.ok(v.hook("mysql/0", again))
+	v.clean()
+	v.reads("wordpress/0", entity.SecretQuery{ID: id}, "permission denied")
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 1 of 1")
+	v.checkClean()
+}

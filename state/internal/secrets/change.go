@@ -227,7 +227,10 @@ func (c *change) dropRevision(e *edited, n string) {
 
 // cleanup leaves the rest to the cleaner.
 func (c *change) cleanup(kind, arg string) {
-	c.cleanups = append(c.cleanups, modeldb.Cleanup{ID: c.id + "-" + kind + "-" + arg, Kind: kind, Arg: arg})
+	doc := modeldb.Cleanup{ID: c.id + "-" + kind + "-" + arg, Kind: kind, Arg: arg}
+	if !slices.ContainsFunc(c.cleanups, func(other modeldb.Cleanup) bool { return other.ID == doc.ID }) {
+		c.cleanups = append(c.cleanups, doc)
+	}
 }
 
 // flush adds the operations of the change.

@@ -116,6 +116,9 @@ func (c *change) add(ctx context.Context, id, owner, service string, content ent
 	if !entity.IsValidSecretID(id) {
 		return nil, entity.Errorf(entity.Invalid, "%q is not the ID of a secret", id)
 	}
+	if c.secrets[id] != nil {
+		return nil, nil // by this transaction
+	}
 	if err := content.Check(); err != nil {
 		return nil, err
 	}
@@ -130,6 +133,12 @@ func (c *change) add(ctx context.Context, id, owner, service string, content ent
 		return nil, nil
 	} else if found {
 		return nil, entity.Errorf(entity.AlreadyExists, "secret %q already exists", id)
+	}
+	// What is left of a removed secret would be taken for this one's.
+	if n, err := c.DB.Count(ctx, modeldb.CleanupsC, bson.D{{"kind", modeldb.CleanupSecret}, {"arg", id}}); err != nil {
+		return nil, err
+	} else if n > 0 {
+		return nil, entity.Errorf(entity.AlreadyExists, "secret %q was removed just now", id)
 	}
 	if err := c.oneMore(ctx, limits.Secrets, "owner", owner); err != nil {
 		return nil, err
@@ -330,6 +339,7 @@ func (c *change) removeRevision(e *edited, revision int) {
 	}
 	if !e.there {
 		delete(c.secrets, e.doc.ID)
+		c.cleanup(modeldb.CleanupSecret, e.doc.ID) // of what else the transaction has made of it
 	}
 	for n := range e.doc.Revisions {
 		c.dropRevision(e, n)
