@@ -366,6 +366,7 @@ func TestSecretsOfUsers(t *testing.T) {
 	v.reads("wordpress/0", q, "permission denied")
 	v.ok(s.Grant(v.ctx, id, "wordpress"))
 	v.refused(s.Grant(v.ctx, id, "nothing"), entity.NotFound, "nothing")
+	v.refused(s.Grant(v.ctx, id, "wordpress/0"), entity.Invalid, `application name "wordpress/0" not valid`)
 	v.tracks("wordpress/0", q, "one in 1 of 1")
 	v.ok(s.Update(v.ctx, id, state.SecretChange{SecretSettings: entity.SecretSettings{Content: content("two")}}))
 	v.ok(s.Update(v.ctx, id, state.SecretChange{SecretSettings: entity.SecretSettings{Content: content("three")}}))

@@ -108,6 +108,10 @@ func (s Secrets) Remove(ctx context.Context, id string, revisions []int) error {
 
 // Grant lets the units of a service read a secret of the model.
 func (s Secrets) Grant(ctx context.Context, id, service string) error {
+	if !entity.IsValidService(service) {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "application name %q not valid", service),
+			"Secrets of the model are granted to whole applications.")
+	}
 	return s.byUser(ctx, func(c *change) error {
 		e, err := c.ofModel(ctx, id)
 		if err != nil {
