@@ -510,3 +510,20 @@ func TestIDsOfRemovedSecrets(t *testing.T) {
 	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 1 of 1")
 	v.checkClean()
 }
+
+// If the latest revision was removed, its content can be set again.
+func TestContentOfARemovedRevision(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "db", "one", false)
+	v.sets("mysql/0", id, "two")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 2}}}))
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, fmt.Sprintf("secret revision 2 of %q not found", id))
+	owned, err := v.unit("mysql/0").OwnedSecrets(v.ctx)
+	v.ok(err)
+	if owned[0].Checksum != "" {
+		t.Error("a hook is told that its content is the latest revision's")
+	}
+	v.sets("mysql/0", id, "two")
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 3 of 3")
+	v.checkClean()
+}

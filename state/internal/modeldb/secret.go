@@ -42,7 +42,7 @@ type Secret struct {
 	NextRotate  time.Time           `bson:"nextrotate,omitempty"`
 	AutoPrune   bool                `bson:"autoprune,omitempty"`
 	Latest      int                 `bson:"latest"`
-	Checksum    string              `bson:"checksum"` // of the latest revision
+	Checksum    string              `bson:"checksum"` // of the latest revision; absent if that was removed
 	Created     time.Time           `bson:"created"`
 	Updated     time.Time           `bson:"updated"`
 	// Revisions are those that there are, by number.

@@ -216,6 +216,9 @@ func (c *change) settle(e *edited) {
 // dropRevision removes a revision with its content.
 func (c *change) dropRevision(e *edited, n string) {
 	delete(e.doc.Revisions, n)
+	if number(n) == e.doc.Latest {
+		e.doc.Checksum = "" // its content can be set again
+	}
 	id := modeldb.SecretContentID(e.doc.ID, number(n))
 	if op, ok := c.others[id]; ok && !op.there {
 		delete(c.others, id) // made by this transaction
