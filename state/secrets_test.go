@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -525,5 +528,29 @@ func TestContentOfARemovedRevision(t *testing.T) {
 	}
 	v.sets("mysql/0", id, "two")
 	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 3 of 3")
+	v.checkClean()
+}
+
+// The secrets of a removed unit are deleted after what is left of them, which may have to wait for a transaction.
+func TestSecretsOfRemovedUnitsAreDeletedLast(t *testing.T) {
+	v := newSafe(t)
+	id, unfinished := v.adds("mysql/1", "own", "one", true), bson.NewObjectId()
+	v.ok(v.st.Write(v.ctx, "secrets", func(c *mgo.Collection) error {
+		if err := c.Database.C("txns").Insert(bson.M{"_id": unfinished, "s": 2}); err != nil {
+			return err
+		}
+		return c.UpdateId(id+"/1", bson.M{"$push": bson.M{"txn-queue": unfinished.Hex() + "_12345678"}})
+	}))
+	v.ok(v.unit("mysql/1").Destroy(v.ctx, entity.Destruction{}))
+	v.end("mysql/1")
+	for range 2 {
+		if left, _, err := v.st.Cleaner().Cleanup(v.ctx); err != nil || left != 1 {
+			t.Fatalf("%d cleanups are left (%v), want 1", left, err)
+		}
+	}
+	v.ok(v.st.Write(v.ctx, "txns", func(c *mgo.Collection) error {
+		return c.UpdateId(unfinished, bson.M{"$set": bson.M{"s": 6}})
+	}))
+	v.clean()
 	v.checkClean()
 }

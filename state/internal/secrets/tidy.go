@@ -139,8 +139,11 @@ func (s Secrets) DropParty(ctx context.Context, token string) (done bool, err er
 			left++
 		}
 	}
+	if left > 0 {
+		return false, nil // the secrets themselves go last: they say what is left
+	}
 	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{of})
-	return left+rest == 0, err
+	return rest == 0, err
 }
 
 // forget removes what a removed unit has read.
