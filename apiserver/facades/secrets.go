@@ -123,6 +123,9 @@ func secretsUpdate(ctx context.Context, c *Caller, p params.UpdateSecrets) (para
 		if err != nil {
 			return err
 		}
+		if len(a.Content.Data) == 0 {
+			a.Content.Data = nil // as clients say that it stays
+		}
 		return c.Model.Secrets().Update(ctx, id, state.SecretChange{AutoPrune: a.AutoPrune,
 			SecretSettings: entity.SecretSettings{Description: a.Description, Label: a.Label, Content: a.Content.Data}})
 	}), nil

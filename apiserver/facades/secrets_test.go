@@ -45,6 +45,7 @@ func TestSecretsOfUsers(t *testing.T) {
 		{"UpdateSecrets", args(map[string]any{"uri": uri, "existing-label": "login", "description": "x"}), `must specify either URI or name but not both`},
 		{"UpdateSecrets", args(map[string]any{"existing-label": "nothing", "description": "x"}), `secret \"nothing\" not found`},
 		{"UpdateSecrets", args(map[string]any{"existing-label": "login", "description": "of bob", "content": map[string]any{"data": map[string]string{"password": "c2VjcmV0"}}}), `{"results":[{}]}`},
+		{"UpdateSecrets", args(map[string]any{"existing-label": "login", "description": "of alice", "content": map[string]any{"data": map[string]string{}}}), `{"results":[{}]}`},
 		{"GrantSecret", map[string]any{"label": "login", "applications": []string{"mysql", "nothing"}}, `{"results":[{},{"error":`},
 		{"ListSecrets", map[string]any{"filter": map[string]any{"label": "login"}}, `"latest-revision":2`},
 		{"ListSecrets", map[string]any{"filter": map[string]any{"owner-tag": "application-mysql"}}, `{"results":[]}`},
