@@ -94,3 +94,15 @@ func TestLimitsNameThemselves(t *testing.T) {
 		}
 	}
 }
+
+// A time that JSON has no form for, as its year in UTC has five digits, is no time at which a secret can expire.
+func TestYearsInWhichSecretsExpire(t *testing.T) {
+	t.Parallel()
+	for zone, ok := range map[int]bool{0: true, 23 * 3600: true, -23 * 3600: false} {
+		expire := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", zone))
+		err := checkSecret("id", entity.SecretSettings{Expire: &expire})
+		if (err == nil) != ok {
+			t.Errorf("%v: got error %v, want one: %v", expire, err, !ok)
+		}
+	}
+}

@@ -82,8 +82,10 @@ func checkSecret(id string, s entity.SecretSettings) error {
 	if err := CheckSecretContent(s.Content); err != nil {
 		return err
 	}
-	if s.Expire != nil && (s.Expire.Year() < 1 || s.Expire.Year() > 9999) {
-		return entity.Errorf(entity.Invalid, "a secret cannot expire in the year %d", s.Expire.Year())
+	if s.Expire != nil {
+		if year := s.Expire.UTC().Year(); year < 1 || year > 9999 { // others have no form in JSON
+			return entity.Errorf(entity.Invalid, "a secret cannot expire in the year %d", year)
+		}
 	}
 	return checkSecretID(id)
 }
