@@ -15,6 +15,8 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/sealing"
 	"juju/state/statetest"
 )
 
@@ -553,4 +555,40 @@ func TestSecretsOfRemovedUnitsAreDeletedLast(t *testing.T) {
 	}))
 	v.clean()
 	v.checkClean()
+}
+
+// If the key is lost for good, another one takes its place: what it did not seal can't be read, and can be set again.
+func TestALostKey(t *testing.T) {
+	store := statetest.Store(t, mongo.Options{})
+	ctrl, st := statetest.ControllerOn(t, store, controller.Options{})
+	ctx, id := t.Context(), entity.NewSecretID()
+	set := entity.SecretSettings{Content: content("one")}
+	statetest.OK(t, st.Secrets().Add(ctx, id, "login", set))
+	reads := func(c *controller.Controller, words string) {
+		t.Helper()
+		st, err := c.Model(ctx, st.UUID())
+		statetest.OK(t, err)
+		all, err := st.Secrets().List(ctx, state.SecretFilter{}, false)
+		statetest.OK(t, err)
+		got, err := st.Secrets().Content(ctx, all[0], 0)
+		if words == "" && (err != nil || !maps.Equal(got, content("one"))) || words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
+			t.Errorf("read %v, %v, want %q", got, err, words)
+		}
+	}
+	statetest.OK(t, ctrl.UseSecretKey(ctx, statetest.SecretKey, false))
+	reads(ctrl, "")
+	other := sealing.New()
+	statetest.Refused(t, ctrl.UseSecretKey(ctx, other, false), entity.Invalid, "is not the one in use")
+
+	second := statetest.ReopenController(t, store, controller.Options{SecretKey: other})
+	defer second.Close()
+	statetest.OK(t, second.UseSecretKey(ctx, other, true))
+	reads(second, "cannot open the content of secret "+id+"/1")
+	again, err := second.Model(ctx, st.UUID())
+	statetest.OK(t, err)
+	statetest.OK(t, again.Secrets().Update(ctx, id, state.SecretChange{SecretSettings: set}))
+	reads(second, "")
+	if second.SecretKeyID() != other.ID() {
+		t.Errorf("the key in use is %s", second.SecretKeyID())
+	}
 }

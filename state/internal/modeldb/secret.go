@@ -42,7 +42,8 @@ type Secret struct {
 	NextRotate  time.Time           `bson:"nextrotate,omitempty"`
 	AutoPrune   bool                `bson:"autoprune,omitempty"`
 	Latest      int                 `bson:"latest"`
-	Checksum    string              `bson:"checksum"` // of the latest revision; absent if that was removed
+	Checksum    string              `bson:"checksum"`           // of the latest revision; absent if that was removed
+	SealedBy    string              `bson:"sealedby,omitempty"` // the ID of the key that has sealed the latest revision
 	Created     time.Time           `bson:"created"`
 	Updated     time.Time           `bson:"updated"`
 	// Revisions are those that there are, by number.

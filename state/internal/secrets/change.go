@@ -357,6 +357,7 @@ func (c *change) updateSecret(e *edited) {
 	put(&f, "autoprune", was.AutoPrune, now.AutoPrune)
 	put(&f, "latest", was.Latest, now.Latest)
 	put(&f, "checksum", was.Checksum, now.Checksum)
+	put(&f, "sealedby", was.SealedBy, now.SealedBy)
 	put(&f, "rotatedue", was.RotateDue, now.RotateDue)
 	put(&f, "news", was.News, now.News)
 	putTime(&f, "nextrotate", was.NextRotate, now.NextRotate)

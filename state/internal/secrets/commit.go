@@ -152,7 +152,7 @@ func (c *change) add(ctx context.Context, id, owner, service string, content ent
 // revise makes a revision, unless the content is that of the latest one.
 func (c *change) revise(e *edited, content entity.SecretContent) error {
 	sum := content.Checksum()
-	if e.doc.Latest > 0 && sum == e.doc.Checksum {
+	if e.doc.Latest > 0 && sum == c.checksum(e.doc) {
 		return nil
 	}
 	if err := content.Check(); err != nil {
@@ -175,7 +175,7 @@ func (c *change) revise(e *edited, content entity.SecretContent) error {
 		c.cleanup(modeldb.CleanupTell, e.doc.ID)
 	}
 	e.doc.Revisions[strconv.Itoa(next)] = modeldb.SecretRevision{Created: c.now, Updated: c.now, Size: size}
-	e.doc.Latest, e.doc.Checksum, e.doc.Updated = next, sum, c.now
+	e.doc.Latest, e.doc.Checksum, e.doc.Updated, e.doc.SealedBy = next, sum, c.now, c.Key.ID()
 	c.other(id, txnOp{doc: modeldb.SecretContent{ID: id, Kind: modeldb.KindContent, Secret: e.doc.ID, Sealed: sealed}})
 	return nil
 }
@@ -617,7 +617,7 @@ func (h *hookChange) told(ctx context.Context, event entity.SecretEvent) error {
 		}
 		r, err := h.consumer(ctx, h.unit.Name, event.ID, p.doc.Token)
 		if err == nil && r.there {
-			r.doc.Told = max(r.doc.Told, event.Revision)
+			r.doc.Told = max(r.doc.Told, min(event.Revision, r.doc.Latest))
 		}
 		return err
 	}

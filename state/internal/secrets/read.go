@@ -285,7 +285,7 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 		if !d.ownedBy(doc) {
 			continue
 		}
-		info := infoOf(doc, s.DB.UUID)
+		info := s.infoOf(doc)
 		info.Access = grants[doc.ID+doc.Token]
 		slices.SortFunc(info.Access, func(a, b entity.SecretAccess) int { return entity.CompareNatural(a.Subject, b.Subject) })
 		infos = append(infos, info)
@@ -294,10 +294,10 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 	return infos, nil
 }
 
-func infoOf(doc modeldb.Secret, model string) entity.SecretInfo {
-	info := entity.SecretInfo{ID: doc.ID, Owner: modeldb.PartyTag(doc.Owner, model), OfUnit: strings.HasPrefix(doc.Owner, "u#"),
+func (s Secrets) infoOf(doc modeldb.Secret) entity.SecretInfo {
+	info := entity.SecretInfo{ID: doc.ID, Owner: modeldb.PartyTag(doc.Owner, s.DB.UUID), OfUnit: strings.HasPrefix(doc.Owner, "u#"),
 		Label: doc.Label, Description: doc.Description, Rotate: doc.Rotate, NextRotate: doc.NextRotate,
-		AutoPrune: doc.AutoPrune, Latest: doc.Latest, Checksum: doc.Checksum, Created: doc.Created, Updated: doc.Updated,
+		AutoPrune: doc.AutoPrune, Latest: doc.Latest, Checksum: s.checksum(doc), Created: doc.Created, Updated: doc.Updated,
 		Expire: doc.Revisions[strconv.Itoa(doc.Latest)].Expire}
 	for _, n := range numbers(doc) {
 		r := doc.Revisions[n]

@@ -45,6 +45,15 @@ func (s Secrets) seal(id string, content entity.SecretContent) ([]byte, error) {
 	return s.Key.Seal(s.DB.UUID+"/"+id, text), nil
 }
 
+// checksum returns the checksum of the content of a secret's latest revision; "" if it can't be read, because the key that has
+// sealed it is lost: then the same content can be set again.
+func (s Secrets) checksum(doc modeldb.Secret) string {
+	if s.Key == nil || doc.SealedBy != s.Key.ID() {
+		return ""
+	}
+	return doc.Checksum
+}
+
 // open opens the content of a revision.
 func (s Secrets) open(doc modeldb.SecretContent) (content entity.SecretContent, err error) {
 	if s.Key == nil {
@@ -84,14 +93,15 @@ func (p *Plan) token(key string) string {
 
 // content returns the sealed content of a revision.
 func (p *Plan) content(s Secrets, id string, content entity.SecretContent) ([]byte, error) {
-	if p.sealed[id] == nil {
+	key := id + " " + content.Checksum()
+	if p.sealed[key] == nil {
 		sealed, err := s.seal(id, content)
 		if err != nil {
 			return nil, err
 		}
-		p.sealed[id] = sealed
+		p.sealed[key] = sealed
 	}
-	return p.sealed[id], nil
+	return p.sealed[key], nil
 }
 
 // read reads one document into doc; there is false if it does not exist.

@@ -88,16 +88,22 @@ func (s Secrets) Update(ctx context.Context, id string, set UserChange) error {
 
 // Remove removes revisions of a secret of the model, or all of it if none is named.
 func (s Secrets) Remove(ctx context.Context, id string, revisions []int) error {
+	for _, n := range revisions {
+		if n < 1 {
+			return entity.Errorf(entity.Invalid, "revision must be a positive integer")
+		}
+	}
+	revisions = slices.Compact(slices.Sorted(slices.Values(revisions)))
 	return s.byUser(ctx, func(c *change) error {
 		e, err := c.ofModel(ctx, id)
 		if err != nil {
 			return err
 		}
 		if len(revisions) == 0 {
-			revisions = []int{0}
+			c.removeRevision(e, 0)
 		}
 		for _, n := range revisions {
-			if n > 0 && !slices.Contains(numbers(e.doc), fmt.Sprint(n)) {
+			if !slices.Contains(numbers(e.doc), fmt.Sprint(n)) {
 				return entity.Errorf(entity.NotFound, "secret revision %d of %q not found", n, id)
 			}
 			c.removeRevision(e, n)
