@@ -263,10 +263,10 @@ func (s *scene) model(name string) string {
 func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB(), s.controllerDB()} }
 
 // These match what differs between runs of the same calls: an archive counts how often it was kept, and a relation how often
-// its units were mirrored.
+// its units were mirrored; what is sealed never looks the same twice.
 var (
 	randomIDs = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{24}\b`)
-	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"|,"(?:kept|mirrors)":\d+|"(?:kept|mirrors)":\d+,`)
+	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"|"sealed":"[^"]*",|,"(?:kept|mirrors)":\d+|"(?:kept|mirrors)":\d+,`)
 	numbers   = regexp.MustCompile(`([/#"-])\d+|("(?:id|relation|counter|number)":)\d+`)
 )
 
