@@ -260,7 +260,7 @@ func TestSecretsEndWithTheirOwner(t *testing.T) {
 // A hook's changes to secrets are made with its others, or not at all, and are refused in Juju's words.
 func TestSecretChangesAreRefused(t *testing.T) {
 	v := newSafe(t)
-	label, empty, policy := "db", "", entity.RotatePolicy("often")
+	label, empty := "db", ""
 	id, own := v.adds("mysql/0", "db", "one", false), v.adds("mysql/1", "mine", "two", true)
 	unknown, fresh := entity.NewSecretID(), entity.NewSecretID()
 	mine := "mine"
@@ -282,7 +282,6 @@ func TestSecretChangesAreRefused(t *testing.T) {
 		"the service's":     {"mysql/1", create(entity.NewSecret{ID: fresh, OfUnit: true, SecretSettings: with(&label)}), entity.AlreadyExists, `secret label "db" for application "mysql" already exists`},
 		"no content":        {"mysql/0", create(entity.NewSecret{ID: fresh}), entity.Invalid, "empty secret value not valid"},
 		"another's ID":      {"wordpress/0", create(entity.NewSecret{ID: id, OfUnit: true, SecretSettings: with(&empty)}), entity.AlreadyExists, "already exists"},
-		"a policy":          {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{Rotate: &policy}}}}, entity.Invalid, `rotate policy "often" not valid`},
 		"another's":         {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: own, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},
 		"a foreign one":     {"wordpress/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},
 		"one that is not":   {"mysql/0", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: unknown, SecretSettings: with(nil)}}}, entity.NotFound, "not found"},

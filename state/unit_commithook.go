@@ -14,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/ports"
+	"juju/state/internal/secrets"
 	"juju/state/internal/storage"
 )
 
@@ -22,7 +23,10 @@ import (
 // entity.NotFound.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	numbers, born := &storage.Numbers{}, u.st.born()
-	secret, plan := u.st.secrets(), u.st.secrets().NewPlan()
+	var plan *secrets.Plan
+	if changes.Secrets != nil {
+		plan = u.st.secrets().NewPlan()
+	}
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
 			return err
@@ -63,8 +67,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if err := u.payloadOps(ctx, o, changes.Payloads, changes.DropPayloads); err != nil {
 			return err
 		}
-		if changes.Secrets != nil {
-			if err := secret.Commit(ctx, plan, o.Ops, u.doc, *changes.Secrets); err != nil {
+		if plan != nil {
+			if err := u.st.secrets().Commit(ctx, plan, o.Ops, u.doc, *changes.Secrets); err != nil {
 				return err
 			}
 		}

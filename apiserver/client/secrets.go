@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -52,12 +51,12 @@ func (c *Conn) Secrets(ctx context.Context, f SecretsFilter, reveal bool) ([]Sec
 			return nil, err
 		}
 		s := Secret{SecretInfo: entity.SecretInfo{ID: uri.ID, Owner: wire.OwnerTag.Tag, Label: wire.Label,
-			Description: wire.Description, Rotate: entity.RotatePolicy(wire.RotatePolicy), NextRotate: at(wire.NextRotateTime),
-			Latest: wire.LatestRevision, Checksum: wire.LatestRevisionChecksum, Expire: at(wire.LatestExpireTime),
+			Description: wire.Description, Rotate: entity.RotatePolicy(wire.RotatePolicy), NextRotate: wire.NextRotateTime,
+			Latest: wire.LatestRevision, Checksum: wire.LatestRevisionChecksum, Expire: wire.LatestExpireTime,
 			Created: wire.CreateTime, Updated: wire.UpdateTime}}
 		for _, r := range wire.Revisions {
 			s.Revisions = append(s.Revisions, entity.SecretRevision{Revision: r.Revision, Created: r.CreateTime, Updated: r.UpdateTime,
-				Expire: at(r.ExpireTime)})
+				Expire: r.ExpireTime})
 		}
 		for _, a := range wire.Access {
 			access := entity.SecretAccess{Subject: a.TargetTag.ID}
@@ -75,13 +74,6 @@ func (c *Conn) Secrets(ctx context.Context, f SecretsFilter, reveal bool) ([]Sec
 		all[i] = s
 	}
 	return all, nil
-}
-
-func at(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // AddSecret adds a secret of the model with a name, and returns its URI.

@@ -84,8 +84,8 @@ func checkWhole(v any) (whole bool, err error) {
 		return true, limits.CheckRelationSettings(v)
 	case entity.Members:
 		return true, limits.CheckMembers(v)
-	case entity.SecretContent:
-		return true, limits.CheckSecretContent(v)
+	case SecretSettings:
+		return true, limits.CheckSecretSettings(entity.SecretSettings{Label: v.Label, Description: v.Description, Content: v.Content.Data})
 	case entity.PortRange:
 		return true, v.Check()
 	case entity.Status:

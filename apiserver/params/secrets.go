@@ -31,12 +31,12 @@ type Secret struct {
 	Version                int              `json:"version"`
 	OwnerTag               Tag              `json:"owner-tag"`
 	RotatePolicy           string           `json:"rotate-policy,omitempty"`
-	NextRotateTime         *time.Time       `json:"next-rotate-time,omitempty"`
+	NextRotateTime         time.Time        `json:"next-rotate-time,omitzero"`
 	Description            string           `json:"description,omitempty"`
 	Label                  string           `json:"label,omitempty"`
 	LatestRevision         int              `json:"latest-revision"`
 	LatestRevisionChecksum string           `json:"latest-revision-checksum"`
-	LatestExpireTime       *time.Time       `json:"latest-expire-time,omitempty"`
+	LatestExpireTime       time.Time        `json:"latest-expire-time,omitzero"`
 	CreateTime             time.Time        `json:"create-time"`
 	UpdateTime             time.Time        `json:"update-time"`
 	Revisions              []SecretRevision `json:"revisions"`
@@ -46,11 +46,11 @@ type Secret struct {
 
 // A SecretRevision is a revision of a secret.
 type SecretRevision struct {
-	Revision    int        `json:"revision"`
-	BackendName string     `json:"backend-name,omitempty"`
-	CreateTime  time.Time  `json:"create-time"`
-	UpdateTime  time.Time  `json:"update-time"`
-	ExpireTime  *time.Time `json:"expire-time,omitempty"`
+	Revision    int       `json:"revision"`
+	BackendName string    `json:"backend-name,omitempty"`
+	CreateTime  time.Time `json:"create-time"`
+	UpdateTime  time.Time `json:"update-time"`
+	ExpireTime  time.Time `json:"expire-time,omitzero"`
 }
 
 // A SecretValue is the content of a secret: values in base64 by key.
@@ -149,12 +149,12 @@ type SecretBackend struct {
 // SecretOf returns the wire format of a secret in the model with a UUID.
 func SecretOf(s entity.SecretInfo, model string) Secret {
 	wire := Secret{URI: entity.SecretURI{ID: s.ID}.String(), Version: 1, OwnerTag: TagOf(s.Owner),
-		RotatePolicy: string(s.Rotate), NextRotateTime: known(s.NextRotate), Description: s.Description, Label: s.Label,
-		LatestRevision: s.Latest, LatestRevisionChecksum: s.Checksum, LatestExpireTime: known(s.Expire),
+		RotatePolicy: string(s.Rotate), NextRotateTime: s.NextRotate, Description: s.Description, Label: s.Label,
+		LatestRevision: s.Latest, LatestRevisionChecksum: s.Checksum, LatestExpireTime: s.Expire,
 		CreateTime: s.Created, UpdateTime: s.Updated, Revisions: []SecretRevision{}}
 	for _, r := range s.Revisions {
 		wire.Revisions = append(wire.Revisions, SecretRevision{Revision: r.Revision, BackendName: InternalBackend,
-			CreateTime: r.Created, UpdateTime: r.Updated, ExpireTime: known(r.Expire)})
+			CreateTime: r.Created, UpdateTime: r.Updated, ExpireTime: r.Expire})
 	}
 	for _, a := range s.Access {
 		scope := entity.ModelTag(model)
@@ -168,12 +168,4 @@ func SecretOf(s entity.SecretInfo, model string) Secret {
 		wire.Access = append(wire.Access, SecretAccess{TagOf(subject), TagOf(scope), "view"})
 	}
 	return wire
-}
-
-// known returns a time, or nil for the zero time.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -106,3 +106,26 @@ func TestYearsInWhichSecretsExpire(t *testing.T) {
 		}
 	}
 }
+
+// What charms and users set of secrets is refused before anything is stored.
+func TestSettingsOfSecrets(t *testing.T) {
+	t.Parallel()
+	often, yearly, unset := entity.RotatePolicy("often"), entity.RotateYearly, entity.RotatePolicy("")
+	nul, long := "a\x00b", strings.Repeat("x", SecretText.Max+1)
+	for words, s := range map[string]entity.SecretSettings{
+		`rotate policy "often" not valid`:                     {Rotate: &often},
+		"label or description of a secret: it contains a NUL": {Label: &nul},
+		"label or description of a secret: 4097 bytes":        {Description: &long},
+		`key "A" not valid`:                                   {Content: entity.SecretContent{"A": "eA=="}},
+		`the value of key "key" is not valid base64`:          {Content: entity.SecretContent{"key": "?"}},
+	} {
+		if err := CheckSecretSettings(s); entity.KindOf(err) != entity.Invalid || !strings.Contains(err.Error(), words) {
+			t.Errorf("got error %v, want %q", err, words)
+		}
+	}
+	for _, s := range []entity.SecretSettings{{}, {Rotate: &yearly}, {Rotate: &unset}, {Content: entity.SecretContent{}}} {
+		if err := CheckSecretSettings(s); err != nil {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}

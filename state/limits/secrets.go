@@ -2,14 +2,6 @@ package limits
 
 import "juju/state/entity"
 
-// CheckSecretContent returns an Invalid error for content that no secret can have; none at all is not checked.
-func CheckSecretContent(c entity.SecretContent) error {
-	if len(c) == 0 {
-		return nil
-	}
-	return c.Check()
-}
-
 // checkSecretChanges returns an Invalid error for changes to secrets that can't be stored, whatever is stored.
 func checkSecretChanges(c *entity.SecretChanges) error {
 	if c == nil {
@@ -69,6 +61,14 @@ func checkSecretSubject(id, subject string) error {
 }
 
 func checkSecret(id string, s entity.SecretSettings) error {
+	if err := CheckSecretSettings(s); err != nil {
+		return err
+	}
+	return checkSecretID(id)
+}
+
+// CheckSecretSettings returns an Invalid error for what an owner can't set of a secret.
+func CheckSecretSettings(s entity.SecretSettings) error {
 	for _, text := range []*string{s.Label, s.Description} {
 		if err := checkSecretText(text); err != nil {
 			return err
@@ -79,15 +79,17 @@ func checkSecret(id string, s entity.SecretSettings) error {
 			return err
 		}
 	}
-	if err := CheckSecretContent(s.Content); err != nil {
-		return err
+	if len(s.Content) > 0 {
+		if err := s.Content.Check(); err != nil {
+			return err
+		}
 	}
 	if s.Expire != nil {
 		if year := s.Expire.UTC().Year(); year < 1 || year > 9999 { // others have no form in JSON
 			return entity.Errorf(entity.Invalid, "a secret cannot expire in the year %d", year)
 		}
 	}
-	return checkSecretID(id)
+	return nil
 }
 
 func checkSecretText(text *string) error {

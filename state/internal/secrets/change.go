@@ -14,6 +14,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/limits"
+	"juju/state/mongo"
 )
 
 // A change is the part of a transaction that is about secrets. Methods read documents and change them in memory; flush
@@ -287,7 +288,7 @@ func (c *change) flush(ctx context.Context) error {
 func (c *change) flushParty(p *party) {
 	assert, inc := bson.D{{"token", p.doc.Token}}, bson.D{}
 	if p.labels {
-		assert = append(assert, unadvanced("labels", p.doc.Labels)...)
+		assert = append(assert, mongo.Unadvanced("labels", p.doc.Labels)...)
 		inc = append(inc, bson.DocElem{Name: "labels", Value: 1})
 	}
 	if p.news > 0 {
@@ -306,13 +307,6 @@ func (c *change) flushParty(p *party) {
 	case p.used:
 		c.o.Assert(modeldb.SecretsC, p.doc.Key, assert)
 	}
-}
-
-func unadvanced(field string, read int) bson.D {
-	if read == 0 {
-		return bson.D{{Name: field, Value: bson.D{{"$exists", false}}}}
-	}
-	return bson.D{{Name: field, Value: read}}
 }
 
 func (c *change) flushConsumer(key string, r *consumed) {

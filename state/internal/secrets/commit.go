@@ -2,10 +2,7 @@ package secrets
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -155,9 +152,6 @@ func (c *change) revise(e *edited, content entity.SecretContent) error {
 	if e.doc.Latest > 0 && sum == c.checksum(e.doc) {
 		return nil
 	}
-	if err := content.Check(); err != nil {
-		return err
-	}
 	if err := limits.SecretRevisions.Check(len(e.doc.Revisions) + 1); err != nil {
 		return entity.WithHint(err, "remove the revisions that nothing reads: secret-remove %s --revision N", e.doc.ID)
 	}
@@ -183,17 +177,6 @@ func (c *change) revise(e *edited, content entity.SecretContent) error {
 // set sets what the owner sets of a secret besides its content.
 func (c *change) set(ctx context.Context, e *edited, s entity.SecretSettings) error {
 	doc := &e.doc
-	for of, text := range map[string]*string{"label": s.Label, "description": s.Description} {
-		if text == nil {
-			continue
-		}
-		if err := limits.CheckPlain(of+" of a secret", *text); err != nil {
-			return err
-		}
-		if err := limits.SecretText.CheckText(*text); err != nil {
-			return err
-		}
-	}
 	if s.Label != nil && *s.Label != doc.Label {
 		if *s.Label != "" {
 			if err := c.freeLabel(ctx, doc.Owner, doc.Service, *s.Label); err != nil {
@@ -206,9 +189,6 @@ func (c *change) set(ctx context.Context, e *edited, s entity.SecretSettings) er
 		doc.Description, doc.Updated = *s.Description, c.now
 	}
 	if s.Rotate != nil && *s.Rotate != doc.Rotate {
-		if err := s.Rotate.Check(); *s.Rotate != "" && err != nil {
-			return err
-		}
 		doc.Rotate, doc.NextRotate, doc.RotateDue, doc.Updated = *s.Rotate, s.Rotate.Next(c.now), 0, c.now
 	}
 	if s.Expire != nil {
@@ -216,86 +196,6 @@ func (c *change) set(ctx context.Context, e *edited, s entity.SecretSettings) er
 		if r, ok := doc.Revisions[n]; ok && !r.Expire.Equal(*s.Expire) {
 			r.Expire, r.Retry, r.Due, r.Updated = s.Expire.UTC().Truncate(time.Millisecond), time.Time{}, false, c.now
 			doc.Revisions[n], doc.Updated = r, c.now
-		}
-	}
-	return nil
-}
-
-// freeLabel checks that an owner may give a label to one more secret, and asserts that it stays so. A label of a service is
-// none of its units', and the other way around.
-func (c *change) freeLabel(ctx context.Context, owner, service, label string) error {
-	key := modeldb.ModelKey
-	if service != "" {
-		key = modeldb.ServiceKey(service)
-		if key != owner { // the service exists as long as the unit
-			if _, err := c.join(ctx, key); err != nil {
-				return err
-			}
-		}
-	}
-	p, err := c.party(ctx, key)
-	if err != nil {
-		return err
-	}
-	p.labels = true
-	var docs []struct {
-		ID    string `bson:"_id"`
-		Kind  string `bson:"kind"`
-		Owner string `bson:"owner"`
-		Unit  string `bson:"unit"`
-		Token string `bson:"token"`
-	}
-	of := bson.DocElem{Name: "service", Value: service}
-	if service == "" {
-		of.Value = bson.D{{"$exists", false}}
-	}
-	if err := c.DB.All(ctx, modeldb.SecretsC, bson.D{{"label", label}, of}, &docs); err != nil {
-		return err
-	}
-	holders := map[string]bool{} // by key
-	hold := func(key, token string) error {
-		p, err := c.party(ctx, key)
-		if p.doc.Token == token { // otherwise it has ended with its owner
-			holders[key] = true
-		}
-		return err
-	}
-	for _, d := range docs { // but for those that the transaction changes
-		var err error
-		if d.Kind == modeldb.KindConsumer && c.consumers[d.ID] == nil {
-			err = hold(modeldb.UnitKey(d.Unit), d.Token)
-		} else if d.Kind == modeldb.KindSecret && c.secrets[d.ID] == nil {
-			err = hold(d.Owner, d.Token)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, e := range c.secrets {
-		if !e.removed && e.doc.Label == label && e.doc.Service == service {
-			if err := hold(e.doc.Owner, e.doc.Token); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range c.consumers {
-		if !r.removed && r.doc.Label == label && r.doc.Service == service {
-			if err := hold(modeldb.UnitKey(r.doc.Unit), r.doc.Token); err != nil {
-				return err
-			}
-		}
-	}
-	for _, holder := range slices.Sorted(maps.Keys(holders)) {
-		ofUnit := strings.HasPrefix(holder, "u#")
-		switch {
-		case holder == owner && owner == modeldb.ModelKey:
-			return entity.Errorf(entity.AlreadyExists, "secret with name %q already exists", label)
-		case holder == owner:
-			return entity.Errorf(entity.AlreadyExists, "secret with label %q already exists", label)
-		case !ofUnit:
-			return entity.Errorf(entity.AlreadyExists, "secret label %q for application %q already exists", label, service)
-		case !strings.HasPrefix(owner, "u#"):
-			return entity.Errorf(entity.AlreadyExists, "secret label %q for a unit of application %q already exists", label, service)
 		}
 	}
 	return nil
@@ -384,9 +284,6 @@ func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
 	r.doc.Scope = scope
 	h.move(e, &r.doc, revision)
 	if label := t.Label; label != "" && label != r.doc.Label && e.doc.Owner != modeldb.ServiceKey(h.unit.Service) {
-		if err := limits.SecretText.CheckText(label); err != nil {
-			return err
-		}
 		if err := h.freeLabel(ctx, modeldb.UnitKey(h.unit.Name), h.unit.Service, label); err != nil {
 			return err
 		}
@@ -414,195 +311,6 @@ func (c *change) move(e *edited, r *modeldb.SecretConsumer, revision int) {
 		r.Tracked = revision
 	}
 	r.Told, r.Latest = max(r.Told, revision), max(r.Latest, e.doc.Latest)
-}
-
-// access returns the scope by which a unit may read a secret: "" if it is its own or its service's. The error is
-// Unauthorized if it may not.
-func (c *change) access(ctx context.Context, doc *modeldb.Secret, u modeldb.Unit) (scope string, err error) {
-	if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
-		return "", nil
-	}
-	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
-		g, err := c.grantTo(ctx, doc, subject)
-		if err != nil || g != nil {
-			return scopeOf(g), err
-		}
-	}
-	return "", entity.Errorf(entity.Unauthorized, "permission denied")
-}
-
-func scopeOf(g *modeldb.SecretGrant) string {
-	if g == nil {
-		return ""
-	}
-	return g.Scope
-}
-
-// grantTo returns the grant of a secret to a subject, if it is in force, and depends on it.
-func (c *change) grantTo(ctx context.Context, doc *modeldb.Secret, subject string) (*modeldb.SecretGrant, error) {
-	id := modeldb.SecretGrantID(doc.ID, subject)
-	var g modeldb.SecretGrant
-	if op, ok := c.others[id]; ok {
-		g, _ = op.doc.(modeldb.SecretGrant)
-		if op.doc == nil {
-			return nil, nil
-		}
-		return &g, nil
-	}
-	there, err := c.read(ctx, id, &g)
-	if err != nil || !there || g.OwnerToken != doc.Token {
-		return nil, err
-	}
-	for key, token := range map[string]string{g.Subject: g.Token, g.Scope: g.ScopeToken} {
-		if key == modeldb.ModelKey {
-			continue
-		}
-		p, err := c.party(ctx, key)
-		if err != nil || !p.there || p.doc.Token != token {
-			return nil, err
-		}
-	}
-	return &g, nil
-}
-
-// grant lets the other end of a relation, or a unit there, read a secret.
-func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
-	e, err := h.owned(ctx, g.ID)
-	if err != nil {
-		return err
-	}
-	rel, err := h.relation(ctx, g.Relation)
-	if err != nil {
-		return err
-	}
-	if _, err := rel.Endpoint(h.unit.Service); err != nil {
-		return err
-	}
-	if rel.Life != entity.Alive {
-		return entity.Errorf(entity.NotAlive, "cannot grant access to secret in scope of %q which is not alive", rel.Key)
-	}
-	service := g.Subject
-	if strings.Contains(g.Subject, "/") {
-		service = entity.UnitService(g.Subject)
-	}
-	if far := rel.Counterpart(h.unit.Service).Service; service != far {
-		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q", g.ID, g.Subject, rel.Key)
-	}
-	if err := h.assertSubject(ctx, g.Subject); err != nil {
-		return err
-	}
-	subject := modeldb.PartyKey(g.Subject)
-	if subject == e.doc.Owner {
-		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
-	}
-	return h.put(ctx, e, subject, modeldb.RelationKey(rel.ID), rel.Key)
-}
-
-// relation reads a relation, and asserts its life if it is Alive.
-func (c *change) relation(ctx context.Context, number int) (modeldb.Relation, error) {
-	if rel, known := c.related[number]; known {
-		return rel, nil
-	}
-	rel, err := c.DB.RelationByID(ctx, number)
-	if err != nil {
-		return rel, err
-	}
-	if rel.Life == entity.Alive {
-		c.o.AssertLife(modeldb.RelationsC, rel.Key, entity.Alive)
-	}
-	c.related[number] = rel
-	return rel, nil
-}
-
-// assertSubject asserts that what a secret is granted to is Alive.
-func (c *change) assertSubject(ctx context.Context, name string) error {
-	if c.subjects[name] {
-		return nil
-	}
-	collection, life := modeldb.ServicesC, entity.Alive
-	if strings.Contains(name, "/") {
-		u, err := c.DB.Unit(ctx, name)
-		if err != nil {
-			return err
-		}
-		collection, life = modeldb.UnitsC, u.Life
-	} else if s, err := c.DB.Service(ctx, name); entity.IsNotFound(err) {
-		if _, err := c.DB.Remote(ctx, name); err == nil {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot grant a secret to %q, which is in another model", name),
-				"Secrets can be shared within a model only.")
-		}
-		return err
-	} else if err != nil {
-		return err
-	} else {
-		life = s.Life
-	}
-	if life != entity.Alive {
-		return entity.Errorf(entity.NotAlive, "cannot grant dying %q access to secret", name)
-	}
-	c.o.AssertLife(collection, name, entity.Alive)
-	c.subjects[name] = true
-	return nil
-}
-
-// put makes a grant, of a subject that the transaction asserts to exist, while a scope lasts, which it also asserts.
-func (c *change) put(ctx context.Context, e *edited, subject, scope, name string) error {
-	has, err := c.grantTo(ctx, &e.doc, subject)
-	if err != nil {
-		return err
-	}
-	if has != nil && has.Scope == scope {
-		return nil
-	}
-	if has != nil {
-		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
-	}
-	err = c.oneMore(ctx, limits.SecretGrants, "secret", e.doc.ID, bson.DocElem{Name: "kind", Value: modeldb.KindGrant})
-	if err != nil {
-		return err
-	}
-	token, err := c.join(ctx, subject)
-	if err != nil {
-		return err
-	}
-	g := modeldb.SecretGrant{ID: modeldb.SecretGrantID(e.doc.ID, subject), Kind: modeldb.KindGrant, Secret: e.doc.ID,
-		OwnerToken: e.doc.Token, Subject: subject, Token: token, Scope: scope, ScopeName: name}
-	if g.ScopeToken, err = c.join(ctx, scope); err != nil {
-		return err
-	}
-	var old modeldb.SecretGrant
-	there, err := c.read(ctx, g.ID, &old) // one that has ended
-	if err != nil {
-		return err
-	}
-	e.edits = true
-	c.other(g.ID, txnOp{doc: g, there: there, assert: bson.D{{"token", old.Token}, {"scopetoken", old.ScopeToken}},
-		replace: bson.D{{"ownertoken", g.OwnerToken}, {"token", g.Token}, {"scope", g.Scope}, {"scopetoken", g.ScopeToken},
-			{"scopename", g.ScopeName}}})
-	return nil
-}
-
-func (h *hookChange) revoke(ctx context.Context, r entity.SecretRevocation) error {
-	e, err := h.owned(ctx, r.ID)
-	if entity.IsNotFound(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	return h.take(ctx, e, modeldb.PartyKey(r.Subject))
-}
-
-// take ends a grant, if there is one.
-func (c *change) take(ctx context.Context, e *edited, subject string) error {
-	id := modeldb.SecretGrantID(e.doc.ID, subject)
-	var g modeldb.SecretGrant
-	there, err := c.read(ctx, id, &g)
-	if err != nil || !there {
-		return err
-	}
-	e.edits = true
-	c.other(id, txnOp{there: true, assert: bson.D{{"token", g.Token}, {"scopetoken", g.ScopeToken}}})
-	return nil
 }
 
 // told records that the unit was told of an event.

@@ -98,8 +98,7 @@ func (d documents) mayRead(u modeldb.Unit, doc modeldb.Secret) bool {
 		return true
 	}
 	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
-		g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]
-		if there && g.OwnerToken == doc.Token && d.parties[subject].Token == g.Token && d.parties[g.Scope].Token == g.ScopeToken {
+		if g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]; there && inForce(g, &doc, d.token) {
 			return true
 		}
 	}
@@ -107,7 +106,10 @@ func (d documents) mayRead(u modeldb.Unit, doc modeldb.Secret) bool {
 }
 
 // ownedBy reports whether the owner of a secret is there.
-func (d documents) ownedBy(doc modeldb.Secret) bool { return d.parties[doc.Owner].Token == doc.Token }
+func (d documents) ownedBy(doc modeldb.Secret) bool { return d.token(doc.Owner) == doc.Token }
+
+// token returns the token of a party; "" if there is none.
+func (d documents) token(key string) string { return d.parties[key].Token }
 
 // Read returns the secret that a unit asks for, and others that it tracks. The errors are Juju's: NotFound, and
 // Unauthorized for a secret that there is and that was not granted to the unit.
@@ -272,13 +274,9 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 	if err := s.fetch(ctx, &d, slices.Sorted(maps.Keys(keys))); err != nil {
 		return nil, err
 	}
-	grants := map[string][]entity.SecretAccess{}
+	grants := map[string][]modeldb.SecretGrant{}
 	for _, g := range given {
-		if d.parties[g.Subject].Token == g.Token && d.parties[g.Scope].Token == g.ScopeToken {
-			relation, _ := strconv.Atoi(strings.TrimPrefix(g.Scope, "r#"))
-			grants[g.Secret+g.OwnerToken] = append(grants[g.Secret+g.OwnerToken], entity.SecretAccess{
-				Subject: modeldb.PartyTag(g.Subject, "").ID, Scope: g.ScopeName, Relation: relation})
-		}
+		grants[g.Secret] = append(grants[g.Secret], g)
 	}
 	infos := make([]entity.SecretInfo, 0, len(docs))
 	for _, doc := range docs {
@@ -286,7 +284,12 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 			continue
 		}
 		info := s.infoOf(doc)
-		info.Access = grants[doc.ID+doc.Token]
+		for _, g := range grants[doc.ID] {
+			if inForce(g, &doc, d.token) {
+				relation, _ := strconv.Atoi(strings.TrimPrefix(g.Scope, "r#"))
+				info.Access = append(info.Access, entity.SecretAccess{Subject: modeldb.PartyTag(g.Subject, "").ID, Scope: g.ScopeName, Relation: relation})
+			}
+		}
 		slices.SortFunc(info.Access, func(a, b entity.SecretAccess) int { return entity.CompareNatural(a.Subject, b.Subject) })
 		infos = append(infos, info)
 	}
