@@ -82,6 +82,7 @@ type Relation struct {
 	Members []string // the units that have joined and not departed, as far as the unit's own hooks know
 	Via     []string // the subnets that connections to it come from, if a user has said so for this relation
 	Model   string   // the UUID of the model that the other service is in; "" if it is the unit's own
+	Offered bool     // that model has the relation through an offer of the unit's service
 }
 
 // ContextParams describes a hook to run.

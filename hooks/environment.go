@@ -124,7 +124,7 @@ func (c *Context) unitEnvironment(set func(name, value string), charmDir, socket
 		set("JUJU_STORAGE_KIND", entity.StorageKind)
 	}
 	if secret := p.Info.Secret; p.Info.Kind.IsSecret() {
-		set("JUJU_SECRET_ID", entity.SecretURI{ID: secret.ID}.String())
+		set("JUJU_SECRET_ID", entity.SecretOfKey(secret.ID).String())
 		set("JUJU_SECRET_LABEL", secret.Label)
 		if p.Info.Kind == SecretRemove || p.Info.Kind == SecretExpired {
 			set("JUJU_SECRET_REVISION", strconv.Itoa(secret.Revision))

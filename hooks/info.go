@@ -104,7 +104,7 @@ func (i Info) Check() error {
 		return entity.Errorf(entity.Invalid, "hook %q is about no storage %q", i.Kind, i.Storage)
 	}
 	if i.Kind.IsSecret() != (i.Secret != entity.SecretEvent{}) ||
-		i.Kind.IsSecret() && (SecretHook(i.Secret).Kind != i.Kind || !entity.IsValidSecretID(i.Secret.ID)) {
+		i.Kind.IsSecret() && (SecretHook(i.Secret).Kind != i.Kind || !entity.SecretOfKey(i.Secret.ID).IsValid()) {
 		return entity.Errorf(entity.Invalid, "hook %q is about no secret %q", i.Kind, i.Secret.ID)
 	}
 	switch i.Kind {

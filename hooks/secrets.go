@@ -207,11 +207,11 @@ func (c *Context) leadsSecrets(ctx context.Context) error {
 	return nil
 }
 
-// secretID returns the ID of a secret of the unit's model.
+// secretID returns the ID of a secret of the unit's model, to change it.
 func (c *Context) secretID(uri entity.SecretURI) (string, error) {
 	if !uri.IsIn(c.params.ModelUUID) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "secret %q not found", uri),
-			"It is in another model. Units use secrets of their own model only.")
+			"It is in another model, where alone it can be changed.")
 	}
 	return uri.ID, nil
 }
@@ -300,10 +300,8 @@ func (c toolContext) Secret(ctx context.Context, r hooktools.SecretRequest) (ent
 	var id string
 	if r.URI == nil {
 		id = b.idOf(r.Label)
-	} else if of, err := c.secretID(*r.URI); err != nil {
-		return nil, err
 	} else {
-		id = of
+		id = r.URI.Key(c.params.ModelUUID)
 	}
 	named := r.URI != nil && r.Label != ""
 	if i := b.created(id); i >= 0 {
@@ -544,8 +542,10 @@ func (c toolContext) GrantSecret(ctx context.Context, uri entity.SecretURI, rela
 	if !ok || b.removed(id) {
 		return entity.Errorf(entity.NotFound, "secret %q not found", id)
 	}
-	if model := c.params.Relations[relation].Model; model != "" && model != c.params.ModelUUID {
-		return entity.Errorf(entity.NotSupported, "sharing secrets across a cross model relation not supported")
+	if with := c.params.Relations[relation]; with.Model != "" {
+		if err := entity.CheckSharing(with.Offered, unit); err != nil {
+			return err
+		}
 	}
 	grant := entity.SecretGrant{ID: id, Relation: relation, Subject: cmp.Or(unit, c.params.Relations[relation].Remote)}
 	for _, a := range info.Access {

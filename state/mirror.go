@@ -32,7 +32,8 @@ func (x CrossModel) WatchRemotes(ctx context.Context) (<-chan struct{}, error) {
 // WatchShared fires when anything that other models see may have changed.
 func (x CrossModel) WatchShared(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, x.st.hub, watcher.Collection(modeldb.ModelC), watcher.Collection(modeldb.OffersC),
-		watcher.Collection(modeldb.LeadersC), watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC)), nil
+		watcher.Collection(modeldb.LeadersC), watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC),
+		watcher.Collection(modeldb.SecretsC)), nil
 }
 
 // Connections returns the relations with services of other models, by number.
@@ -87,6 +88,23 @@ func (x CrossModel) connection(ctx context.Context, query bson.D) (*entity.Conne
 // on: as many as one message may have.
 func (x CrossModel) Members(ctx context.Context, relation, first int) (entity.Members, error) {
 	return crossmodel.Members(ctx, x.st.db, relation, first)
+}
+
+// SharedSecret returns a revision of a secret, the latest if it is 0, that a relation of another model may read: one of another
+// controller if it has a token, whose id is given. The errors are NotFound, and Unauthorized if it was not granted.
+func (x CrossModel) SharedSecret(ctx context.Context, model string, relation int, token, id string, revision int) (entity.SecretValue, error) {
+	there, err := x.counterpart(ctx, modeldb.Consumer{Model: model, Relation: relation, Token: token})
+	if err != nil {
+		return entity.SecretValue{}, err
+	}
+	if there == nil || there.Suspended {
+		return entity.SecretValue{}, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	r, err := x.st.db.RelationByID(ctx, there.Relation)
+	if err != nil {
+		return entity.SecretValue{}, err
+	}
+	return x.st.secrets().ReadShared(ctx, r, id, revision)
 }
 
 // Shown returns the status of an offered service, by the offer's UUID; the error is entity.NotFound if there is no such
@@ -232,6 +250,15 @@ func (x CrossModel) Mirror(ctx context.Context, relation int, m entity.Members) 
 	}
 	one := &mirroring{CrossModel: x, rel: r, end: end, part: m, want: map[string]map[string]string{}, service: m.Application,
 		egress: m.Egress}
+	if r.doc.Consumer == nil && len(m.Secrets) > 0 {
+		model, err := r.farModel(ctx)
+		if err == nil {
+			err = x.st.secrets().Learn(ctx, r.doc.Counterpart(end.Service).Service, model, m.Secrets)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot tell units of new revisions of secrets: %w", err)
+		}
+	}
 	for n, settings := range m.Units {
 		one.want[end.Service+"/"+strconv.Itoa(n)] = settings
 	}
@@ -278,7 +305,24 @@ func (m *mirroring) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return m.setReaders(ctx)
+}
+
+// setReaders records which revisions the other model's units track of the secrets that the relation shares with it.
+func (m *mirroring) setReaders(ctx context.Context) error {
+	if m.rel.doc.Consumer == nil || m.part.Secrets == nil {
+		return nil
+	}
+	for {
+		again, plan := false, m.st.secrets().NewPlan()
+		err := m.change(ctx, func(o *ops) (err error) {
+			again, err = m.st.secrets().SetReaders(ctx, plan, o.Ops, m.rel.doc, m.part.Secrets)
+			return err
+		})
+		if err != nil || !again {
+			return err
+		}
+	}
 }
 
 // begin takes the turn from the calls that began before, and reports whether there is anything to change. In a relation
@@ -373,7 +417,13 @@ func (m *mirroring) differs(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	return m.service != nil && !same(m.end.Service, m.service), nil
+	if m.service != nil && !same(m.end.Service, m.service) {
+		return true, nil
+	}
+	if m.rel.doc.Consumer == nil || m.part.Secrets == nil {
+		return false, nil
+	}
+	return m.st.secrets().ReadersDiffer(ctx, m.rel.doc, m.part.Secrets)
 }
 
 // fits returns an Invalid error if a model of another controller would have too much in the relation. The units of this

@@ -304,7 +304,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 		all = append(all, entity.RelationInfo{
 			ID: r.doc.ID, Key: r.doc.Key, Life: life, Endpoint: end.Name, Role: end.Role,
 			Interface: end.Interface, Scope: end.Scope, Remote: r.doc.Counterpart(u.doc.Service).Service,
-			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength, Via: r.doc.Via, Model: model,
+			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength, Via: r.doc.Via, Model: model, Offered: r.doc.Consumer != nil,
 		})
 	}
 	return all, nil

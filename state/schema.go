@@ -55,6 +55,7 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: modeldb.SecretsC, Fields: []string{"scope"}},
 			{Collection: modeldb.SecretsC, Fields: []string{"label"}},
 			{Collection: modeldb.SecretsC, Fields: []string{"next"}},
+			{Collection: modeldb.SecretsC, Fields: []string{"model"}},
 			{Collection: modeldb.SecretsC, Fields: []string{"kind"}}, // last, as the others select fewer
 		},
 	}

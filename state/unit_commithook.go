@@ -34,7 +34,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		gone := false
+		gone := plan != nil // changes to secrets that are gone are none, and the unit may be gone with them
 		write := func(by string, settings map[int]map[string]string) error {
 			for _, id := range slices.Sorted(maps.Keys(settings)) {
 				if there, err := u.writeSettings(ctx, o, id, by, settings[id]); err != nil {

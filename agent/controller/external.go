@@ -2,8 +2,8 @@ package controller
 
 import (
 	"context"
-
 	"juju/apiserver/client"
+	"juju/apiserver/facades"
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/worker/remoterelations"
@@ -17,12 +17,21 @@ type offeredElsewhere struct {
 
 // reachOffer connects to the controller that has the offer of a remote service.
 func reachOffer(ctx context.Context, r entity.Consumed) (remoterelations.External, error) {
+	return dialOffer(ctx, r)
+}
+
+func dialOffer(ctx context.Context, r entity.Consumed) (offeredElsewhere, error) {
 	conn, err := client.Dial(ctx, client.Info{Addresses: r.External.Addresses, CACert: r.External.CACert, Model: r.Model,
 		Tag: entity.ConsumerTag(r.External.ID), Password: r.External.Token})
 	if err != nil {
-		return nil, err
+		return offeredElsewhere{}, err
 	}
 	return offeredElsewhere{client.CrossModelRelationsFacade{Caller: conn}, conn}, nil
+}
+
+// reachSecrets is reachOffer for units' requests.
+func reachSecrets(ctx context.Context, r entity.Consumed) (facades.Offering, error) {
+	return dialOffer(ctx, r)
 }
 
 // WatchShared implements remoterelations.Offering.
@@ -44,6 +53,10 @@ func (o offeredElsewhere) Members(ctx context.Context, relation, first int) (ent
 			logger.Warningf("unit %d of another controller in its relation %d is left out: %v", n, relation, err)
 			delete(m.Units, n)
 		}
+	}
+	if err := limits.CheckShared(m.Secrets); err != nil {
+		logger.Warningf("the secrets of another controller in its relation %d are left out: %v", relation, err)
+		m.Secrets = nil
 	}
 	if err := limits.CheckRelationSettings(m.Application); err != nil {
 		logger.Warningf("the settings of the service of another controller in its relation %d are left out: %v", relation, err)

@@ -305,7 +305,7 @@ func (c *running) newServer(ctx context.Context, open provider.Open) error {
 			Meter: c.metrics, Controller: c.ctrl, Version: agent.Version, Commit: agent.BuiltFrom(), Series: c.conf.Series,
 			Binaries: c.binaries, Upgrades: c.replacing, Backups: backups{c}, Plans: &rehearsal.Stage{Store: c.store, Controller: c.ctrl, Temp: c.own}, Controllers: controllers, ManualHosts: manual, Failures: c.workerFailures,
 			CloudSpec: c.conf.cloudSpec(), CredentialName: c.conf.CredentialName, CheckCredential: c.checkCredential, Settings: c.conf.settings(),
-			API: func() ([]string, string) { return c.apiAddresses(), c.conf.CA.Cert },
+			API: func() ([]string, string) { return c.apiAddresses(), c.conf.CA.Cert }, Reach: reachSecrets,
 			Cloud: func(ctx context.Context, model string) (facades.Cloud, error) {
 				environ, err := c.openModel(ctx, open, model)
 				return clouds.Facade(environ), err

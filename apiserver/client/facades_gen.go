@@ -576,6 +576,20 @@ func (f CrossModelRelationsFacade) Relations(ctx context.Context) ([]entity.Conn
 	return reply.Relations, err
 }
 
+// Secret calls Caller.sharedSecret.
+func (f CrossModelRelationsFacade) Secret(
+	ctx context.Context, model string, relation int, id string, revision int,
+) (entity.SecretValue, error) {
+	var result entity.SecretValue
+	err := call(ctx, f, "CrossModelRelations", "Secret", struct {
+		Model    string `json:"model"`
+		Relation int    `json:"relation"`
+		Id       string `json:"id"`
+		Revision int    `json:"revision"`
+	}{model, relation, id, revision}, &result)
+	return result, err
+}
+
 // WatchOffer calls Caller.consumerWatch.
 func (f CrossModelRelationsFacade) WatchOffer(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "CrossModelRelations", "WatchOffer", nil)
@@ -827,7 +841,7 @@ func (f UniterFacade) Resource(ctx context.Context, tag entity.Tag, name string)
 	return result, err
 }
 
-// Secret calls state.Unit.Secret.
+// Secret calls Caller.unitSecret.
 func (f UniterFacade) Secret(ctx context.Context, tag entity.Tag, query entity.SecretQuery) (entity.SecretRead, error) {
 	var result entity.SecretRead
 	err := call(ctx, f, "Uniter", "Secret", struct {

@@ -129,6 +129,7 @@ func agentFacades() []agentFacade {
 			{"Mirror", everything, calls((*Caller).mirrorConsumer, "relation", "members").orGone()},
 			{"OfferStatus", everything, calls((*Caller).offerStatus).returns("status")},
 			{"Relations", everything, calls((*Caller).consumerRelations).returns("relations")},
+			{"Secret", everything, calls((*Caller).sharedSecret, "model", "relation", "id", "revision")},
 			{"WatchOffer", everything, calls((*Caller).consumerWatch)},
 		}},
 
@@ -167,7 +168,7 @@ func agentFacades() []agentFacade {
 			{"Relations", self, calls((*state.Unit).Relations).asWatched().returns("relations")},
 			{"RequestReboot", self, calls((*state.Unit).RequestReboot, "boot")},
 			{"Resource", self, calls((*state.Unit).Resource, "name")},
-			{"Secret", self, calls((*state.Unit).Secret, "query")},
+			{"Secret", self, calls((*Caller).unitSecret, "tag", "query")},
 			{"ServiceStatus", self, calls((*state.Unit).ServiceStatus)},
 			{"SetAgentStatus", self, calls((*Caller).setAgentStatus, "tag", "status")},
 			{"SetCharm", self, calls((*state.Unit).SetCharm, "url").ofKnown()},

@@ -47,6 +47,8 @@ type Config struct {
 	// CheckCredential rejects another credential of the cloud if it can't be used or, if try is set, if the cloud does not
 	// accept it. It may be nil if there is no cloud.
 	CheckCredential func(ctx context.Context, one entity.CloudCredential, try bool) error
+	// Reach connects to the controller that has the offer of a remote service. It may be nil if no other controller is used.
+	Reach func(ctx context.Context, r entity.Consumed) (Offering, error)
 	// Settings are other settings of the controller, chosen at bootstrap, for display.
 	Settings map[string]any
 	// Failures returns which of the controller's own workers for a model keep failing, or for "" which of the workers

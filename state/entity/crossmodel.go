@@ -108,14 +108,19 @@ type NearEnd struct {
 // Members are the units of a model's own service in a relation, by number, with their settings, and the settings that
 // their leader has set. Egress are the subnets that their connections come from, if the model consumes.
 //
-// They can be a part of all: those whose numbers are at least First and, unless End is 0, less than End. Application is nil
-// in parts that don't have it.
+// Secrets are those of the model that has the offer, by ID. From there come those that the relation shares: the latest revision
+// of each, and then those that it takes for tracked in the other model. From there come those that the units of its service
+// really track.
+//
+// They can be a part of all: those whose numbers are at least First and, unless End is 0, less than End. Application and
+// Secrets are nil in parts that don't have them.
 type Members struct {
 	Units       map[int]map[string]string
 	Application map[string]string
-	Egress      []string `json:",omitempty"`
-	First       int      `json:",omitempty"`
-	End         int      `json:",omitempty"`
+	Secrets     map[string][]int `json:",omitzero"`
+	Egress      []string         `json:",omitempty"`
+	First       int              `json:",omitempty"`
+	End         int              `json:",omitempty"`
 }
 
 // Has reports whether a number is of this part of all members.
@@ -124,8 +129,8 @@ func (m Members) Has(n int) bool { return n >= m.First && (m.End == 0 || n < m.E
 // Split returns parts that together say the same; none if there is at most one unit, and nothing else.
 func (m Members) Split() []Members {
 	numbers := slices.Sorted(maps.Keys(m.Units))
-	part := func(first, end int, numbers []int, application map[string]string) Members {
-		p := Members{Units: map[int]map[string]string{}, Application: application, Egress: m.Egress, First: first, End: end}
+	part := func(first, end int, numbers []int, whole Members) Members {
+		p := Members{Units: map[int]map[string]string{}, Application: whole.Application, Secrets: whole.Secrets, Egress: m.Egress, First: first, End: end}
 		for _, n := range numbers {
 			p.Units[n] = m.Units[n]
 		}
@@ -134,14 +139,14 @@ func (m Members) Split() []Members {
 	switch half := len(numbers) / 2; {
 	case half > 0:
 		cut := numbers[half]
-		return []Members{part(m.First, cut, numbers[:half], m.Application), part(cut, m.End, numbers[half:], nil)}
-	case len(numbers) == 0, m.Application == nil && m.First == numbers[0] && m.End == numbers[0]+1:
+		return []Members{part(m.First, cut, numbers[:half], m), part(cut, m.End, numbers[half:], Members{})}
+	case len(numbers) == 0, m.Application == nil && m.Secrets == nil && m.First == numbers[0] && m.End == numbers[0]+1:
 		return nil
 	}
 	n := numbers[0]
-	parts := []Members{part(n, n+1, numbers, nil), part(n+1, m.End, nil, m.Application)}
+	parts := []Members{part(n, n+1, numbers, Members{}), part(n+1, m.End, nil, m)}
 	if n > m.First {
-		parts = append(parts, part(m.First, n, nil, nil))
+		parts = append(parts, part(m.First, n, nil, Members{}))
 	}
 	return parts
 }

@@ -49,6 +49,28 @@ func (u SecretURI) String() string {
 	return "secret://" + u.Model + "/" + u.ID
 }
 
+// Key returns the name that the model with a UUID has for the secret: its ID, or "UUID/ID" if it is in another model.
+func (u SecretURI) Key(model string) string {
+	if u.IsIn(model) {
+		return u.ID
+	}
+	return u.Model + "/" + u.ID
+}
+
+// SecretOfKey returns the URI of a secret from its Key; only that of another model's names the model.
+func SecretOfKey(key string) SecretURI {
+	model, id, elsewhere := strings.Cut(key, "/")
+	if !elsewhere {
+		return SecretURI{ID: key}
+	}
+	return SecretURI{Model: model, ID: id}
+}
+
+// IsValid reports whether the URI has the form that ParseSecretURI accepts.
+func (u SecretURI) IsValid() bool {
+	return IsValidSecretID(u.ID) && (u.Model == "" || uuid.MatchString(u.Model))
+}
+
 // IsIn reports whether the secret is in the model with a UUID.
 func (u SecretURI) IsIn(model string) bool { return u.Model == "" || u.Model == model }
 
@@ -215,6 +237,20 @@ type SecretGrant struct {
 	Subject  string `json:"subject"`
 }
 
+// CheckSharing returns a NotSupported error, in Juju's words, unless a secret can be granted to the other end of a relation
+// across models: only what is offered shares secrets, and only with whole services.
+func CheckSharing(offered bool, unit string) error {
+	switch {
+	case !offered:
+		return WithHint(Errorf(NotSupported, "sharing consumer secrets across a cross model relation not supported"),
+			"Only the service that is offered can share secrets with the one that consumes it.")
+	case unit != "":
+		return WithHint(Errorf(NotSupported, "sharing secrets with a unit across a cross model relation not supported"),
+			"Grant it to the whole application: leave out --unit.")
+	}
+	return nil
+}
+
 // A SecretRevocation ends the grant of a secret to a service or unit.
 type SecretRevocation struct {
 	ID      string `json:"id"`
@@ -222,9 +258,9 @@ type SecretRevocation struct {
 }
 
 // A SecretTracking says which revision of a secret a unit reads from now on, and how it calls the secret; "" changes no
-// label.
+// label. The secret can be in another model.
 type SecretTracking struct {
-	ID       string `json:"id"`
+	ID       string `json:"id"` // the secret's Key
 	Revision int    `json:"revision"`
 	Label    string `json:"label,omitempty"`
 }
@@ -243,7 +279,7 @@ const (
 // A SecretEvent is what a unit's next hook about a secret is for.
 type SecretEvent struct {
 	Kind     SecretEventKind `json:"kind"`
-	ID       string          `json:"id"`
+	ID       string          `json:"id"`       // the secret's Key: of changed it can be in another model
 	Revision int             `json:"revision"` // of changed and rotate: the latest
 	Label    string          `json:"label,omitempty"`
 	// OfService is set if the secret belongs to the unit's service, whose leader alone is told.
@@ -264,17 +300,18 @@ type SecretChanges struct {
 	Told *SecretEvent `json:"told,omitempty"`
 }
 
-// A SecretQuery names the secret that a unit reads, by ID or label, and whether it reads the latest revision instead of
-// the one that it tracks.
+// A SecretQuery names the secret that a unit reads, by its Key or label, and whether it reads the latest revision instead
+// of the one that it tracks.
 type SecretQuery struct {
 	ID     string `json:"id,omitempty"`
 	Label  string `json:"label,omitempty"`
 	Latest bool   `json:"latest,omitempty"`
 }
 
-// A SecretValue is a secret as a unit reads it.
+// A SecretValue is a secret as a unit reads it. State leaves out the content of a secret of another model, as it does not
+// have it, and the latest revision is then the newest that the unit is to be told of.
 type SecretValue struct {
-	ID       string        `json:"id"`
+	ID       string        `json:"id"`       // its Key
 	Revision int           `json:"revision"` // of Content
 	Latest   int           `json:"latest"`
 	Tracked  int           `json:"tracked,omitempty"` // 0 if the unit has not read it before

@@ -93,6 +93,8 @@ type RelationInfo struct {
 	Via []string `json:"via,omitempty"`
 	// Model is the UUID of the model that the other service is in; "" if it is the unit's own.
 	Model string `json:"model,omitempty"`
+	// Offered is set if that model has the relation through an offer of the unit's service.
+	Offered bool `json:"offered,omitempty"`
 }
 
 // RelationData is what is set in a relation, as seen from one unit of it.

@@ -58,6 +58,8 @@ var (
 	SecretsRead     = Limit{"secrets that a unit reads", 20_000, "secrets"}
 	SecretRevisions = Limit{"revisions of a secret", 1000, "revisions"}
 	SecretGrants    = Limit{"grants of a secret", 1000, "grants"}
+	SharedSecrets   = Limit{"secrets that a relation shares with another model", 5000, "secrets"}
+	SharedRevisions = Limit{"revisions that another model tracks of the secrets of a relation", 20_000, "revisions"}
 	SecretText      = Limit{"label or description of a secret", 4 << 10, "bytes"}
 
 	UnitStorage = Limit{"storage instances of a unit", 100, "instances"}
@@ -94,7 +96,7 @@ var (
 var All = []Limit{
 	Name, File, List, Depth, StatusWord, StatusMessage, StatusData, StatusDepth,
 	SettingsKey, RelationSettings, CharmState, HookSettings, HookBytes, ServiceSettings, UnitPayloads, UnitPorts,
-	MachinePorts, Endpoint, ExposedTo, HookSecrets, Secrets, SecretsRead, SecretRevisions, SecretGrants, SecretText, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
+	MachinePorts, Endpoint, ExposedTo, HookSecrets, Secrets, SecretsRead, SecretRevisions, SecretGrants, SharedSecrets, SharedRevisions, SecretText, UnitStorage, PendingResources, ConsumerRelations, ConsumerUnits, ConsumerSettings,
 	Spaces, Subnets, Address, Addresses, InstanceID, Nonce, Boot, Constraints, Annotations, UserData,
 	TaskParams, TaskResults, TaskMessage, TaskMessages,
 }

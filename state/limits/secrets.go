@@ -1,6 +1,10 @@
 package limits
 
-import "juju/state/entity"
+import (
+	"slices"
+
+	"juju/state/entity"
+)
 
 // checkSecretChanges returns an Invalid error for changes to secrets that can't be stored, whatever is stored.
 func checkSecretChanges(c *entity.SecretChanges) error {
@@ -100,4 +104,22 @@ func checkSecretText(text *string) error {
 		return err
 	}
 	return SecretText.CheckText(*text)
+}
+
+// CheckShared returns an Invalid error unless a relation can have such secrets with another model: revisions by ID.
+func CheckShared(secrets map[string][]int) error {
+	if err := SharedSecrets.Check(len(secrets)); err != nil {
+		return err
+	}
+	revisions := 0
+	for id, numbers := range secrets {
+		if !entity.IsValidSecretID(id) {
+			return entity.Errorf(entity.Invalid, "%q is not the ID of a secret", Name.Cut(id))
+		}
+		if slices.ContainsFunc(numbers, func(n int) bool { return n < 1 }) {
+			return entity.Errorf(entity.Invalid, "secret %s has no revision below 1", id)
+		}
+		revisions += len(numbers)
+	}
+	return SharedRevisions.Check(revisions)
 }

@@ -136,6 +136,9 @@ func CheckMembers(m entity.Members) error {
 			return fmt.Errorf("unit %d: %w", n, err)
 		}
 	}
+	if err := CheckShared(m.Secrets); err != nil {
+		return err
+	}
 	return CheckRelationSettings(m.Application)
 }
 

@@ -214,9 +214,9 @@ func (s *session) round(ctx context.Context, other External) error {
 			continue
 		}
 		there := counterpart(theirs, c.Relation)
-		alive, err := s.like(ctx, c, there, other)
+		alive, shared, err := s.like(ctx, c, there, other)
 		if err == nil && alive {
-			err = s.tell(ctx, c, *there, other)
+			err = s.tell(ctx, c, *there, other, shared)
 		}
 		kept[c.Relation], failed = alive || err != nil, errors.Join(failed, err)
 	}
@@ -257,8 +257,9 @@ func counterpart(theirs []entity.Connection, relation int) *entity.Connection {
 	return &theirs[i]
 }
 
-// tell makes who is in a relation at the other controller like ours. While it is suspended, no unit is in it there.
-func (s *session) tell(ctx context.Context, c, there entity.Connection, other External) error {
+// tell makes who is in a relation at the other controller like ours. While it is suspended, no unit is in it there. Of the
+// secrets that our units read it names those that are shared, again if the other takes other revisions for tracked.
+func (s *session) tell(ctx context.Context, c, there entity.Connection, other External, shared map[string][]int) error {
 	was, not := s.told[there.Relation], s.refused[there.Relation]
 	told, refused := map[int]entity.Members{}, map[int]error{}
 	s.told[there.Relation], s.refused[there.Relation] = told, refused
@@ -266,8 +267,9 @@ func (s *session) tell(ctx context.Context, c, there entity.Connection, other Ex
 		return nil
 	}
 	return parts(ctx, s.Model, c.Relation, func(part entity.Members) error {
+		maps.DeleteFunc(part.Secrets, func(id string, _ []int) bool { return shared[id] == nil })
 		why := not[part.First]
-		if before, is := was[part.First]; !is || !reflect.DeepEqual(before, part) {
+		if before, is := was[part.First]; !is || part.Secrets != nil && !tracksAlike(part.Secrets, shared) || !reflect.DeepEqual(before, part) {
 			var err error
 			if why, err = send(ctx, there.Relation, part, other); err != nil {
 				return err
@@ -278,6 +280,16 @@ func (s *session) tell(ctx context.Context, c, there entity.Connection, other Ex
 		}
 		return nil
 	})
+}
+
+// tracksAlike reports whether the other controller knows which revisions our units track of the secrets that it shares.
+func tracksAlike(ours, shared map[string][]int) bool {
+	for id, revisions := range shared {
+		if len(revisions) > 0 && !slices.Equal(ours[id], revisions[1:]) {
+			return false
+		}
+	}
+	return true
 }
 
 // send tells another controller a part of a relation's members. If one of them is not accepted, the others still are, and

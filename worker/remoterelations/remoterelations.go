@@ -256,7 +256,7 @@ func (m *mirror) compare(ctx context.Context, c entity.Connection, other Model) 
 		if err != nil {
 			return err
 		}
-		_, err = m.like(ctx, c, there, other)
+		_, _, err = m.like(ctx, c, there, other)
 		return err
 	}
 	there, err := other.Consuming(ctx, c.Counterpart)
@@ -266,7 +266,8 @@ func (m *mirror) compare(ctx context.Context, c entity.Connection, other Model) 
 	if there == nil || there.Life != entity.Alive {
 		return m.Model.End(ctx, c.Relation)
 	}
-	return m.copyMembers(ctx, c, *there, other)
+	_, err = m.copyMembers(ctx, c, *there, other)
+	return err
 }
 
 // join makes the counterpart of a relation that consumes an offer, once. It returns false if there can be none: the
@@ -286,22 +287,31 @@ func (m *mirror) join(ctx context.Context, c entity.Connection, other Offering) 
 	return err == nil, err
 }
 
-// like makes a relation that consumes an offer like its counterpart, nil if there is none. It returns whether that is Alive.
-func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Connection, other Offering) (bool, error) {
+// like makes a relation that consumes an offer like its counterpart, nil if there is none. It returns whether that is Alive,
+// and the secrets that it shares.
+func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Connection, other Offering) (alive bool, shared map[string][]int, err error) {
 	if there == nil || there.Life != entity.Alive {
-		return false, m.Model.End(ctx, c.Relation)
+		return false, nil, m.Model.End(ctx, c.Relation)
 	}
 	if c.Suspended != there.Suspended || c.Message != there.Message {
 		if err := m.Model.Suspend(ctx, *there, c.Relation); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
-	return true, m.copyMembers(ctx, c, *there, other)
+	shared, err = m.copyMembers(ctx, c, *there, other)
+	return true, shared, err
 }
 
-// copyMembers makes who is in a relation like its counterpart in another model.
-func (m *mirror) copyMembers(ctx context.Context, c, there entity.Connection, other Offering) error {
-	return parts(ctx, other, there.Relation, func(part entity.Members) error { return m.Model.Mirror(ctx, c.Relation, part) })
+// copyMembers makes who is in a relation like its counterpart in another model, and returns the secrets that the relation
+// shares there or that units there read.
+func (m *mirror) copyMembers(ctx context.Context, c, there entity.Connection, other Offering) (secrets map[string][]int, err error) {
+	err = parts(ctx, other, there.Relation, func(part entity.Members) error {
+		if part.Secrets != nil {
+			secrets = part.Secrets
+		}
+		return m.Model.Mirror(ctx, c.Relation, part)
+	})
+	return secrets, err
 }
 
 // parts calls do with the parts of a relation's members.

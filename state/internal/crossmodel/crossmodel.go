@@ -11,6 +11,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/secrets"
 	"juju/state/limits"
 )
 
@@ -139,6 +140,9 @@ func Members(ctx context.Context, db *modeltxn.DB, relation, first int) (m entit
 		}
 		m.Application = settings[near]
 		size = limits.SettingsSize(m.Application)
+		if m.Secrets, err = secretsOf(ctx, db, r, near); err != nil {
+			return m, err
+		}
 	}
 	slices.SortFunc(part, func(a, b string) int { return entity.UnitNumber(a) - entity.UnitNumber(b) })
 	for some := range slices.Chunk(part, modeltxn.SettingsAtOnce) {
@@ -156,6 +160,23 @@ func Members(ctx context.Context, db *modeltxn.DB, relation, first int) (m entit
 		}
 	}
 	return m, nil
+}
+
+// secretsOf returns what the other model gets to know of secrets: those that the relation shares, or which of its own the units
+// of a service read.
+func secretsOf(ctx context.Context, db *modeltxn.DB, r modeldb.Relation, service string) (map[string][]int, error) {
+	of := secrets.Secrets{DB: db}
+	if r.Consumer != nil {
+		return of.Shared(ctx, r)
+	}
+	far, _ := r.RemoteEnd()
+	remote, err := db.Remote(ctx, far.Service)
+	if entity.IsNotFound(err) {
+		return nil, nil // it was removed meanwhile
+	} else if err != nil {
+		return nil, err
+	}
+	return of.Consumed(ctx, service, remote.Model)
 }
 
 // Shown returns the status of a service, as users see it.

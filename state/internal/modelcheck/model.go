@@ -50,7 +50,7 @@ var Fields = map[string][]string{
 	modeldb.ImportsC:     {"storage", "pool", "began"},
 	modeldb.CleanupsC:    {"kind", "arg"},
 	modeldb.SecretsC: {"kind", "token", "owner", "service", "rotatedue", "latest", "news", "revisions", "secret", "subject", "ownertoken",
-		"scope", "unit", "tracked"},
+		"scope", "unit", "tracked", "model"},
 	modeldb.SequenceC:   {"counter"},
 	modeldb.OperationsC: {"_id"},
 	modeldb.TasksC:      {"number", "operation", "unit", "status"},

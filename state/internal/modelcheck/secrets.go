@@ -31,7 +31,7 @@ func judgeSecrets(v *view, id string) *check.Wrong {
 		return v.judgeSecret(where, doc)
 	case modeldb.KindContent, modeldb.KindGrant, modeldb.KindConsumer:
 		of := doc.Text("secret")
-		if s := v.Get(modeldb.SecretsC, of); s == nil {
+		if s := v.Get(modeldb.SecretsC, of); s == nil && doc.Text("model") == "" { // not of another model
 			return v.unlessCleaned(where, "its secret does not exist", modeldb.CleanupSecret, of)
 		}
 		switch doc.Text("kind") {
@@ -89,15 +89,25 @@ func (v *view) judgeParty(where check.DocID, key string, doc check.Row) *check.W
 func (v *view) judgeSecret(where check.DocID, doc check.Row) *check.Wrong {
 	readers := map[string]int{}
 	for _, c := range v.Where(modeldb.SecretsC, "secret", doc.Text("_id")) {
-		if c.Text("kind") == modeldb.KindConsumer {
+		switch c.Text("kind") {
+		case modeldb.KindConsumer:
 			readers[strconv.Itoa(c.Number("tracked"))]++
+		case modeldb.KindGrant:
+			if c.Text("ownertoken") != doc.Text("token") {
+				continue
+			}
+			tracked, _ := c["tracked"].([]any)
+			for _, n := range tracked {
+				revision, _ := check.AsNumber(n)
+				readers[strconv.Itoa(revision)]++
+			}
 		}
 	}
 	revisions := doc.Doc("revisions")
 	for _, n := range slices.Sorted(maps.Keys(revisions)) {
 		r := revisions.Doc(n)
 		if is := readers[n]; r.Number("readers") != is {
-			return check.Update(where, fmt.Sprintf("%d units read its revision %s, and it says %d", is, n, r.Number("readers")), "set that",
+			return check.Update(where, fmt.Sprintf("%d read its revision %s, and it says %d", is, n, r.Number("readers")), "set that",
 				bson.D{{Name: "$set", Value: bson.D{{Name: "revisions." + n + ".readers", Value: is}}}})
 		}
 		number, _ := strconv.Atoi(n)

@@ -36,6 +36,8 @@ type Relation struct {
 	Joined bool `bson:"joined,omitempty"`
 	// Mirrors counts the calls that began to change the units and settings of the other model: only the last goes on.
 	Mirrors int `bson:"mirrors,omitempty"`
+	// Shares counts the secrets that were granted to the other model, of which the workers hear by it.
+	Shares int `bson:"shares,omitempty"`
 }
 
 // StatusSince returns when the relation began to be what it is: alive, not, or suspended.

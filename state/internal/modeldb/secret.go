@@ -93,14 +93,18 @@ type SecretGrant struct {
 	ScopeToken string `bson:"scopetoken"`
 	// ScopeName is the name of the relation.
 	ScopeName string `bson:"scopename,omitempty"`
+	// Tracked are the revisions that units of the subject track, if it is in another model. It has no party: what is granted to
+	// it ends with the relation.
+	Tracked []int `bson:"tracked"`
 }
 
 // A SecretConsumer is what a unit has read of a secret.
 type SecretConsumer struct {
 	ID         string `bson:"_id"`
 	Kind       string `bson:"kind"`
-	Secret     string `bson:"secret"`
-	Owner      string `bson:"readfrom"` // the key of the secret's owner
+	Secret     string `bson:"secret"`          // its Key
+	Model      string `bson:"model,omitempty"` // that has the secret, if it is another: then it has neither owner nor scope here
+	Owner      string `bson:"readfrom"`        // the key of the secret's owner
 	OwnerToken string `bson:"ownertoken"`
 	Unit       string `bson:"unit"`
 	Token      string `bson:"token"` // of the unit's party

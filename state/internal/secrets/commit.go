@@ -249,6 +249,9 @@ func (c *change) removeRevision(e *edited, revision int) {
 
 // track records which revision of a secret the unit reads from now on. A secret that is gone is not tracked.
 func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
+	if uri := entity.SecretOfKey(t.ID); uri.Model != "" {
+		return h.trackElsewhere(ctx, uri, t)
+	}
 	e, err := h.secret(ctx, t.ID)
 	if entity.IsNotFound(err) {
 		return nil
@@ -261,11 +264,7 @@ func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
 	} else if err != nil {
 		return err
 	}
-	token, err := h.join(ctx, modeldb.UnitKey(h.unit.Name))
-	if err != nil {
-		return err
-	}
-	r, err := h.consumer(ctx, h.unit.Name, t.ID, token)
+	r, err := h.reader(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -273,23 +272,42 @@ func (h *hookChange) track(ctx context.Context, t entity.SecretTracking) error {
 	if _, there := e.doc.Revisions[strconv.Itoa(revision)]; !there {
 		revision = e.doc.Latest
 	}
-	if !r.there && r.doc.ID == "" {
-		if err := h.oneMore(ctx, limits.SecretsRead, "unit", h.unit.Name); err != nil {
-			return err
-		}
-		r.doc = modeldb.SecretConsumer{ID: modeldb.SecretConsumerID(h.unit.Name, t.ID), Kind: modeldb.KindConsumer,
-			Secret: t.ID, Owner: e.doc.Owner, OwnerToken: e.doc.Token, Unit: h.unit.Name, Token: token,
-			Service: h.unit.Service}
-	}
-	r.doc.Scope = scope
+	r.doc.Owner, r.doc.OwnerToken, r.doc.Scope = e.doc.Owner, e.doc.Token, scope
 	h.move(e, &r.doc, revision)
-	if label := t.Label; label != "" && label != r.doc.Label && e.doc.Owner != modeldb.ServiceKey(h.unit.Service) {
-		if err := h.freeLabel(ctx, modeldb.UnitKey(h.unit.Name), h.unit.Service, label); err != nil {
-			return err
-		}
+	if e.doc.Owner == modeldb.ServiceKey(h.unit.Service) {
+		return nil // its units use its owner's label
+	}
+	return h.call(ctx, r, t.Label)
+}
+
+// reader reads what the unit has read of a secret, which is nothing yet if it is new.
+func (h *hookChange) reader(ctx context.Context, key string) (*consumed, error) {
+	token, err := h.join(ctx, modeldb.UnitKey(h.unit.Name))
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.consumer(ctx, h.unit.Name, key, token)
+	if err != nil || r.there || r.doc.ID != "" {
+		return r, err
+	}
+	if err := h.oneMore(ctx, limits.SecretsRead, "unit", h.unit.Name); err != nil {
+		return nil, err
+	}
+	r.doc = modeldb.SecretConsumer{ID: modeldb.SecretConsumerID(h.unit.Name, key), Kind: modeldb.KindConsumer, Secret: key,
+		Unit: h.unit.Name, Token: token, Service: h.unit.Service}
+	return r, nil
+}
+
+// call gives a secret that is not the service's the label by which the unit calls it, unless that is "".
+func (h *hookChange) call(ctx context.Context, r *consumed, label string) error {
+	if label == "" || label == r.doc.Label {
+		return nil
+	}
+	err := h.freeLabel(ctx, modeldb.UnitKey(h.unit.Name), h.unit.Service, label)
+	if err == nil {
 		r.doc.Label = label
 	}
-	return nil
+	return err
 }
 
 // move has a reader track a revision, of which it need not be told.
@@ -315,7 +333,7 @@ func (c *change) move(e *edited, r *modeldb.SecretConsumer, revision int) {
 
 // told records that the unit was told of an event.
 func (h *hookChange) told(ctx context.Context, event entity.SecretEvent) error {
-	if !entity.IsValidSecretID(event.ID) {
+	if !entity.SecretOfKey(event.ID).IsValid() {
 		return nil
 	}
 	if event.Kind == entity.SecretChanged {

@@ -2,12 +2,14 @@ package secrets
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/limits"
 )
 
@@ -84,17 +86,27 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	if strings.Contains(g.Subject, "/") {
 		service = entity.UnitService(g.Subject)
 	}
-	if far := rel.Counterpart(h.unit.Service).Service; service != far {
+	far := rel.Counterpart(h.unit.Service)
+	if service != far.Service {
 		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q", g.ID, g.Subject, rel.Key)
+	}
+	made := modeldb.SecretGrant{Subject: modeldb.PartyKey(g.Subject), Scope: modeldb.RelationKey(rel.ID), ScopeName: rel.Key}
+	if made.Subject == e.doc.Owner {
+		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
+	}
+	if far.Remote {
+		if err := entity.CheckSharing(rel.Consumer != nil, strings.TrimPrefix(g.Subject, service)); err != nil {
+			return err
+		}
+		return h.put(ctx, e, made) // the relation stands for the service there, which has no party
 	}
 	if err := h.assertSubject(ctx, g.Subject); err != nil {
 		return err
 	}
-	subject := modeldb.PartyKey(g.Subject)
-	if subject == e.doc.Owner {
-		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
+	if made.Token, err = h.join(ctx, made.Subject); err != nil {
+		return err
 	}
-	return h.put(ctx, e, subject, modeldb.RelationKey(rel.ID), rel.Key)
+	return h.put(ctx, e, made)
 }
 
 // relation reads a relation, and asserts its life if it is Alive.
@@ -128,7 +140,7 @@ func (c *change) assertSubject(ctx context.Context, name string) error {
 	} else if s, err := c.DB.Service(ctx, name); entity.IsNotFound(err) {
 		if _, err := c.DB.Remote(ctx, name); err == nil {
 			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot grant a secret to %q, which is in another model", name),
-				"Secrets can be shared within a model only.")
+				"Secrets of the model are for applications of the model. A charm whose application is offered can share its own.")
 		}
 		return err
 	} else if err != nil {
@@ -144,29 +156,28 @@ func (c *change) assertSubject(ctx context.Context, name string) error {
 	return nil
 }
 
-// put makes a grant, of a subject that the transaction asserts to exist, while a scope lasts, which it also asserts.
-func (c *change) put(ctx context.Context, e *edited, subject, scope, name string) error {
-	has, err := c.grantTo(ctx, &e.doc, subject)
-	if err != nil {
+// put makes a grant, given whom it is for and while what it lasts. The transaction asserts that both exist.
+func (c *change) put(ctx context.Context, e *edited, g modeldb.SecretGrant) error {
+	has, err := c.grantTo(ctx, &e.doc, g.Subject)
+	switch {
+	case err != nil || has != nil && has.Scope == g.Scope:
 		return err
-	}
-	if has != nil && has.Scope == scope {
-		return nil
-	}
-	if has != nil {
+	case has != nil:
 		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
 	}
 	err = c.oneMore(ctx, limits.SecretGrants, "secret", e.doc.ID, bson.DocElem{Name: "kind", Value: modeldb.KindGrant})
 	if err != nil {
 		return err
 	}
-	token, err := c.join(ctx, subject)
-	if err != nil {
-		return err
+	if g.Token == "" {
+		if err := c.oneMore(ctx, limits.SharedSecrets, "scope", g.Scope); err != nil {
+			return err
+		}
+		c.o.Update(modeldb.RelationsC, g.ScopeName, modeltxn.IsAlive, bson.D{{"$inc", bson.D{{"shares", 1}}}})
 	}
-	g := modeldb.SecretGrant{ID: modeldb.SecretGrantID(e.doc.ID, subject), Kind: modeldb.KindGrant, Secret: e.doc.ID,
-		OwnerToken: e.doc.Token, Subject: subject, Token: token, Scope: scope, ScopeName: name}
-	if g.ScopeToken, err = c.join(ctx, scope); err != nil {
+	g.ID, g.Kind = modeldb.SecretGrantID(e.doc.ID, g.Subject), modeldb.KindGrant
+	g.Secret, g.OwnerToken, g.Tracked = e.doc.ID, e.doc.Token, []int{}
+	if g.ScopeToken, err = c.join(ctx, g.Scope); err != nil {
 		return err
 	}
 	var old modeldb.SecretGrant
@@ -175,10 +186,33 @@ func (c *change) put(ctx context.Context, e *edited, subject, scope, name string
 		return err
 	}
 	e.edits = true
-	c.other(g.ID, txnOp{doc: g, there: there, assert: bson.D{{"token", old.Token}, {"scopetoken", old.ScopeToken}},
+	e.count(old, -1)
+	c.other(g.ID, txnOp{doc: g, there: there, assert: asRead(old),
 		replace: bson.D{{"ownertoken", g.OwnerToken}, {"token", g.Token}, {"scope", g.Scope}, {"scopetoken", g.ScopeToken},
-			{"scopename", g.ScopeName}}})
+			{"scopename", g.ScopeName}, {"tracked", g.Tracked}}})
 	return nil
+}
+
+// asRead asserts that a grant is as it was read.
+func asRead(g modeldb.SecretGrant) bson.D {
+	tracked := bson.DocElem{Name: "tracked", Value: g.Tracked}
+	if g.Tracked == nil { // of a version that did not know it
+		tracked.Value = bson.D{{"$exists", false}}
+	}
+	return bson.D{{"token", g.Token}, {"scopetoken", g.ScopeToken}, tracked}
+}
+
+// count counts the revisions that the other end of a grant tracks as read by one more, or one less.
+func (e *edited) count(g modeldb.SecretGrant, by int) {
+	if g.OwnerToken != e.doc.Token {
+		return
+	}
+	for _, n := range g.Tracked {
+		if r, there := e.doc.Revisions[strconv.Itoa(n)]; there {
+			r.Readers += by
+			e.doc.Revisions[strconv.Itoa(n)] = r
+		}
+	}
 }
 
 func (h *hookChange) revoke(ctx context.Context, r entity.SecretRevocation) error {
@@ -200,6 +234,7 @@ func (c *change) take(ctx context.Context, e *edited, subject string) error {
 		return err
 	}
 	e.edits = true
-	c.other(id, txnOp{there: true, assert: bson.D{{"token", g.Token}, {"scopetoken", g.ScopeToken}}})
+	e.count(g, -1)
+	c.other(id, txnOp{there: true, assert: asRead(g)})
 	return nil
 }

@@ -128,6 +128,11 @@ func (s Secrets) Read(ctx context.Context, u modeldb.Unit, q entity.SecretQuery)
 		mine = tracked[i]
 		tracked = slices.Delete(tracked, i, i+1)
 	}
+	if entity.SecretOfKey(q.ID).Model != "" {
+		r.Secret, err = s.elsewhereOf(ctx, u, mine, q)
+		return r, err
+	}
+	tracked = slices.DeleteFunc(tracked, func(c modeldb.SecretConsumer) bool { return c.Model != "" })
 	ids := readBy(u, q.ID, mine.Owner, mine.Scope)
 	for _, n := range []int{mine.Tracked, mine.Latest} {
 		if n > 0 {
@@ -222,8 +227,7 @@ func (s Secrets) value(ctx context.Context, d *documents, u modeldb.Unit, mine m
 	}
 	sealed, there := d.contents[content]
 	if !there {
-		return v, entity.WithHint(entity.Errorf(entity.NotFound, "secret revision %d of %q not found", revision, q.ID),
-			"its owner has removed it; secret-get --refresh reads the latest one")
+		return v, errNoRevision(q.ID, revision)
 	}
 	v = valueOf(u, doc, mine, revision)
 	v.Content, err = s.open(sealed)

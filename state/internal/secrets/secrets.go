@@ -33,6 +33,12 @@ func errNotFound(id string) error {
 	return entity.Errorf(entity.NotFound, "secret %q not found", id)
 }
 
+// errNoRevision is the error for a revision that a unit tracks and that is gone.
+func errNoRevision(id string, revision int) error {
+	return entity.WithHint(entity.Errorf(entity.NotFound, "secret revision %d of %q not found", revision, id),
+		"its owner has removed it; secret-get --refresh reads the latest one")
+}
+
 // seal seals the content of a revision.
 func (s Secrets) seal(id string, content entity.SecretContent) ([]byte, error) {
 	if s.Key == nil {

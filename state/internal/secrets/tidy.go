@@ -13,7 +13,6 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
-	"juju/state/mongo"
 	"juju/state/mongo/cursor"
 )
 
@@ -91,25 +90,29 @@ func (s Secrets) Tell(ctx context.Context, id string) error {
 		return err
 	}
 	for batch := range slices.Chunk(readers, dueAtOnce) {
-		err := s.DB.Change(ctx, func(o *modeltxn.Ops) error {
-			for _, r := range batch {
-				var now modeldb.SecretConsumer
-				there, err := s.read(ctx, r.ID, &now)
-				if err != nil {
-					return err
-				}
-				if there && now.Latest < doc.Latest {
-					o.Update(modeldb.SecretsC, r.ID, bson.D{{"token", now.Token}, {"latest", now.Latest}},
-						bson.D{{"$set", bson.D{{"latest", doc.Latest}}}})
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := s.tell(ctx, batch, func(modeldb.SecretConsumer) int { return doc.Latest }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tell has units told of the latest revisions of what they have read.
+func (s Secrets) tell(ctx context.Context, readers []modeldb.SecretConsumer, latest func(modeldb.SecretConsumer) int) error {
+	return s.DB.Change(ctx, func(o *modeltxn.Ops) error {
+		for _, r := range readers {
+			var now modeldb.SecretConsumer
+			there, err := s.read(ctx, r.ID, &now)
+			if err != nil {
+				return err
+			}
+			if there && now.Latest < latest(now) {
+				o.Update(modeldb.SecretsC, r.ID, bson.D{{"token", now.Token}, {"latest", now.Latest}},
+					bson.D{{"$set", bson.D{{"latest", latest(now)}}}})
+			}
+		}
+		return nil
+	})
 }
 
 // DropParty deletes the secrets of a removed service or unit, what was granted to it, and what it has read, of which
@@ -171,13 +174,7 @@ func (s Secrets) forget(ctx context.Context, read []modeldb.SecretConsumer) erro
 				return err
 			}
 		}
-		if err := c.flush(ctx); err != nil {
-			return err
-		}
-		if o.Len() == 0 {
-			return mongo.ErrNothing
-		}
-		return nil
+		return c.flush(ctx)
 	})
 }
 
@@ -187,8 +184,19 @@ func (s Secrets) DropSecret(ctx context.Context, id string) (done bool, err erro
 	return rest == 0, err
 }
 
-// DropGrants deletes what was granted while a removed relation lasted, by the relation's key.
+// DropGrants deletes what was granted while a removed relation lasted, by the relation's key. Revisions that units of
+// another model have read there can become obsolete.
 func (s Secrets) DropGrants(ctx context.Context, scope string) (done bool, err error) {
-	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{{"scope", scope}, {"kind", modeldb.KindGrant}})
+	of := bson.DocElem{Name: "scope", Value: scope}
+	grants, err := all[modeldb.SecretGrant](ctx, s, modeldb.KindGrant, of, bson.DocElem{Name: "tracked.0", Value: bson.D{{"$exists", true}}})
+	if err != nil {
+		return false, err
+	}
+	for batch := range slices.Chunk(grants, dueAtOnce) {
+		if err := s.untrack(ctx, batch); err != nil {
+			return false, err
+		}
+	}
+	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{of, {"kind", modeldb.KindGrant}})
 	return rest == 0, err
 }

@@ -126,7 +126,11 @@ func (s Secrets) Grant(ctx context.Context, id, service string) error {
 		if err := c.assertSubject(ctx, service); err != nil {
 			return err
 		}
-		return c.put(ctx, e, modeldb.ServiceKey(service), modeldb.ModelKey, "")
+		g := modeldb.SecretGrant{Subject: modeldb.ServiceKey(service), Scope: modeldb.ModelKey}
+		if g.Token, err = c.join(ctx, g.Subject); err != nil {
+			return err
+		}
+		return c.put(ctx, e, g)
 	})
 }
 

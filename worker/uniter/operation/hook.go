@@ -175,7 +175,7 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 		seen, known := s.Relations[rel.ID]
 		if rel.InScope || known && !seen.CreatedPending {
 			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Key: rel.Key, Remote: rel.Remote,
-				Members: members(hook, rel.ID, seen), Via: rel.Via, Model: rel.Model}
+				Members: members(hook, rel.ID, seen), Via: rel.Via, Model: rel.Model, Offered: rel.Offered}
 		}
 	}
 	return params

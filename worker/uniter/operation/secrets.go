@@ -30,7 +30,7 @@ func telling(hook hooks.Info, remote resolver.Remote, changes entity.HookChanges
 }
 
 // secretOf returns the URI of the secret that a hook is about.
-func secretOf(hook hooks.Info) string { return entity.SecretURI{ID: hook.Secret.ID}.String() }
+func secretOf(hook hooks.Info) string { return entity.SecretOfKey(hook.Secret.ID).String() }
 
 // commitChanges commits a hook's changes. If the unit was told what only the leader is told, and another unit leads by now, that
 // one is told too; it is no reason for the hook to fail. refused is the epoch of the unit's claim then.
