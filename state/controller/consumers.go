@@ -44,11 +44,7 @@ func (c *Controller) NewConsumer(ctx context.Context, user, model, offer string)
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("cannot make a token for offer %s: %w", offer, err)
 	}
-	principal, err := c.Principal(ctx, user)
-	if err != nil {
-		return fail(err)
-	}
-	key, err := c.makeTokenKey(ctx)
+	key, principal, err := c.makeTokenKey(ctx, user)
 	if err != nil {
 		return fail(err)
 	}
@@ -132,9 +128,15 @@ func (c *Controller) tokenKey(ctx context.Context) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(doc.TokenKey)
 }
 
-// makeTokenKey makes the key that signs tokens, unless there is one.
-func (c *Controller) makeTokenKey(ctx context.Context) (key []byte, err error) {
+// makeTokenKey makes the key that signs tokens, for a user who has not been removed, unless there is one. It returns the user's
+// principal too.
+func (c *Controller) makeTokenKey(ctx context.Context, user string) (key []byte, principal string, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
+		doc, err := c.userDocOf(ctx, user)
+		if err != nil {
+			return err
+		}
+		principal = entity.PrincipalOf(doc.Name, doc.Generation)
 		if key, err = c.tokenKey(ctx); err != nil {
 			return err
 		}
@@ -144,8 +146,9 @@ func (c *Controller) makeTokenKey(ctx context.Context) (key []byte, err error) {
 		key = make([]byte, tokenKeyLength)
 		rand.Read(key) // never fails
 		text := base64.StdEncoding.EncodeToString(key)
+		o.Assert(usersC, doc.ID, bson.D{{"removed", false}})
 		o.Update(controllerC, controllerC, bson.D{{"password", bson.D{{"$exists", false}}}}, bson.D{{"$set", bson.D{{"password", text}}}})
 		return nil
 	})
-	return key, err
+	return key, principal, err
 }
