@@ -198,6 +198,8 @@ func other(c bson.DocElem) (field string, value any) {
 		return c.Name, v + "x"
 	case time.Time:
 		return c.Name, v.Add(time.Hour)
+	case []int:
+		return c.Name, append(slices.Clone(v), 1000)
 	case []string:
 		return c.Name, append(slices.Clone(v), "another")
 	case []modeldb.Binding:

@@ -81,6 +81,48 @@ func told(kind entity.SecretEventKind, revision int) func(*scene) entity.HookCha
 	})
 }
 
+// shares grants mysql's secret to the model that consumes its offer.
+func shares(s *scene) entity.SecretChanges {
+	var c entity.SecretChanges
+	r, err := s.st.RelationByID(s.ctx, theConnection(s))
+	s.ok(err)
+	for _, e := range r.Endpoints() {
+		if e.Service != "mysql" {
+			c.Grant = []entity.SecretGrant{{ID: ofMySQL, Relation: r.ID(), Subject: e.Service}}
+		}
+	}
+	return c
+}
+
+// onShared is a mutator of mysql/0, whose changes are those that the relation with another model needs.
+func onShared(how string, changes func(*scene) entity.SecretChanges, before ...func(*scene)) mutator {
+	return mutator{name: "Unit.CommitHook", how: how, before: before, take: func(s *scene) func() error {
+		u, c := s.unit("mysql/0"), hides(changes)(s)
+		return func() error { return u.CommitHook(s.ctx, c) }
+	}}
+}
+
+// tracksShared says that the other model's units track a revision of mysql's secret.
+func tracksShared(revision int) func(*scene, state.CrossModel, int) error {
+	return func(s *scene, x state.CrossModel, id int) error {
+		return x.Mirror(s.ctx, id, entity.Members{Secrets: map[string][]int{ofMySQL: {revision}}})
+	}
+}
+
+// isShared shares mysql's secret with another model, which tracks its first revision.
+func isShared(s *scene) {
+	withSecrets(s)
+	offered(s)
+	connected(s)
+	s.ok(s.unit("mysql/0").CommitHook(s.ctx, hides(shares)(s)))
+	doing(tracksShared(1))(s)
+}
+
+func tracksElsewhere(*scene) entity.SecretChanges {
+	key := entity.SecretURI{Model: elsewhere, ID: ofMySQL}.Key("")
+	return entity.SecretChanges{Track: []entity.SecretTracking{{ID: key, Revision: 1, Label: "login"}}}
+}
+
 var secretMutators = []mutator{
 	onModel("Secrets.Add", "", func(s *scene) error {
 		return s.st.Secrets().Add(s.ctx, ofUsers, "my-secret", entity.SecretSettings{Content: content("one")})
@@ -98,9 +140,9 @@ var secretMutators = []mutator{
 		return err
 	}, withSecrets, func(s *scene) { s.later.Add(int64(2 * time.Hour)) }),
 	onModel("Controller.UseSecretKey", "", func(s *scene) error { return s.ctrl.UseSecretKey(s.ctx, statetest.SecretKey, false) }),
-	onModel("Cleaner.Cleanup", "tells of a revision", cleanup, withSecrets, sets),
-	onModel("Cleaner.Cleanup", "of a reader", cleanup, withSecrets, sets, starts("wordpress/0"), destroysUnit("wordpress/0", plain),
-		leaves("wordpress/0", "wordpress", "mysql"), kills("wordpress/0"), removes("wordpress/0")),
+	logging(onModel("Cleaner.Cleanup", "tells of a revision", cleanup, withSecrets, sets)),
+	logging(onModel("Cleaner.Cleanup", "of a reader", cleanup, withSecrets, sets, starts("wordpress/0"), destroysUnit("wordpress/0", plain),
+		leaves("wordpress/0", "wordpress", "mysql"), kills("wordpress/0"), removes("wordpress/0"))),
 	onUnit("CommitHook", "a secret", "mysql/0", commits(hides(addsSecret)), leads("mysql/0")),
 	onUnit("CommitHook", "a secret of its own", "mysql/0", commits(hides(func(s *scene) entity.SecretChanges {
 		n := newSecret(s)
@@ -125,6 +167,23 @@ var secretMutators = []mutator{
 	onUnit("CommitHook", "was told to rotate", "mysql/0", commits(told(entity.SecretRotate, 1)), withSecrets, isDue),
 	onUnit("CommitHook", "was told of the end", "mysql/0", commits(told(entity.SecretExpired, 1)), withSecrets, isDue),
 	onUnit("CommitHook", "was told of a revision", "wordpress/0", commits(told(entity.SecretChanged, 2)), withSecrets, sets, func(s *scene) { s.ok(cleanup(s)) }),
+	onShared("a grant to another model", shares, withSecrets, offered, connected),
+	onShared("revokes a grant to another model", func(s *scene) entity.SecretChanges {
+		return entity.SecretChanges{Revoke: []entity.SecretRevocation{{ID: ofMySQL, Subject: shares(s).Grant[0].Subject}}}
+	}, isShared),
+	onConnection("Mirror", "and say which secrets are read", tracksShared(1), withSecrets, offered, connected, func(s *scene) {
+		s.ok(s.unit("mysql/0").CommitHook(s.ctx, hides(shares)(s)))
+	}),
+	onConnection("Mirror", "and say that another revision is read", tracksShared(2), isShared, sets),
+	logging(onModel("Cleaner.Cleanup", "of what was shared", cleanup, isShared, sets, doing(func(s *scene, x state.CrossModel, id int) error {
+		return x.End(s.ctx, id)
+	}))),
+	onUnit("CommitHook", "reads a secret of another model", "wordpress/0", commits(hides(tracksElsewhere)), consumed, relatedToDB),
+	onConnection("Mirror", "and tell of a revision", func(s *scene, x state.CrossModel, id int) error {
+		return x.Mirror(s.ctx, id, entity.Members{Secrets: map[string][]int{ofMySQL: {2, 1}}})
+	}, consumed, relatedToDB, func(s *scene) {
+		s.ok(s.unit("wordpress/0").CommitHook(s.ctx, hides(tracksElsewhere)(s)))
+	}),
 	onUnit("Remove", "one that reads secrets", "wordpress/0", removeUnit, withSecrets, starts("wordpress/0"), destroysUnit("wordpress/0", plain),
 		leaves("wordpress/0", "wordpress", "mysql"), kills("wordpress/0")),
 }

@@ -67,7 +67,7 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, sto
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
-	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote Shown WatchRemotes WatchShared",
+	"CrossModel": "Connections Consumed Consuming Counterpart Members OfConsumer Offer Offers Remote SharedSecret Shown WatchRemotes WatchShared",
 	"Controller": `Audit AuditLog AuditModel MayConsume OfferAccess OfferUsers GrantedOffers Barrier CheckConsumer CheckKnownUser CheckSession CheckToken CheckUser Close Cloud CloudCredential CloudCredentials CredentialUsers LastLogins Model ModelDefaults ModelLeftovers ModelNamed ModelRow ModelUsers Models ModelsOf Name Nodes Opened Presences Remains Remote Rights SecretKeyID SingularHolder Sync Tokens UUID User Users AwaitSingular
 		CheckForms Forms NodeUpgrade OpenBinaries WatchNodeUpgrade
 		Principal WatchCloudCredentials WatchConsumer WatchModelRow WatchModels WatchModelsOf WatchNodes WatchPresences WatchRights WatchSession WatchToken WatchUnfinishedModels WatchUsers`,
