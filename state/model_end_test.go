@@ -335,6 +335,9 @@ func TestARemovedModelLeavesFilesystems(t *testing.T) {
 // With the model, subordinates are destroyed before their principals. Otherwise they would see that they are orphans before they
 // are destroyed with force, and end with their hooks.
 func TestSubordinatesAreDestroyedFirst(t *testing.T) {
+	if statetest.Standalone() {
+		t.Skip("a standalone store does not tell of writes")
+	}
 	w := newWorld(t)
 	w.addSubordinate()
 	writes := statetest.WatchWrites(t, w.store)
