@@ -12,14 +12,14 @@ func TestAssumesIsMetByTheModelsJuju(t *testing.T) {
 	const because = "Charm cannot be deployed because:\n  - "
 	for assumes, want := range map[string]string{
 		"[juju]":                          "",
-		"[juju >= 2.9, juju < 4]":         "",
-		"[juju >= 2.9.0, 'juju<4.0']":     "",
+		"[juju >= 3.6, juju < 4]":         "",
+		"[juju >= 3.6.0, 'juju<4.0']":     "",
 		"[any-of: [juju >= 4, juju<3.7]]": "",
 		// As the operators of PostgreSQL, MySQL and Grafana's agent do.
 		"[juju, any-of: [{all-of: [juju >= 2.9.49, juju < 3]}, {all-of: [juju >= 3.4.3, juju < 3.5]}, " +
 			"{all-of: [juju >= 3.5.1, juju < 4]}]]": "",
 		"[juju >= 4.0]": because + "charm requires Juju version >= 4.0.0, model has version JUJU",
-		"[juju < 2]":    because + "charm requires Juju version < 2.0.0, model has version JUJU",
+		"[juju < 3]":    because + "charm requires Juju version < 3.0.0, model has version JUJU",
 		"[k8s-api, juju >= 4]": because + "charm must be deployed on a Kubernetes cloud\n" +
 			"  - charm requires Juju version >= 4.0.0, model has version JUJU",
 		"[gpu-2]": because + `charm requires feature "gpu-2" but model does not support it`,
@@ -36,7 +36,7 @@ func TestAssumesIsMetByTheModelsJuju(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != strings.ReplaceAll(want, "JUJU", entity.CharmVersion) || (err == nil) != (charm.Help(err) == "") {
+		if got != strings.ReplaceAll(want, "JUJU", entity.JujuVersion) || (err == nil) != (charm.Help(err) == "") {
 			t.Errorf("%s: got %s\nwant %s", assumes, got, want)
 		}
 	}

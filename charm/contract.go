@@ -8,9 +8,10 @@ import (
 	"juju/state/entity"
 )
 
-// Contract is entity.CharmVersion.
+// Contract is the Juju release whose contract with charms is implemented here: hooks, their environment
+// and the hook tools. Charms see it as JUJU_VERSION, and clients as the version of every agent.
 var Contract = func() Version {
-	v, err := ParseVersion(entity.CharmVersion)
+	v, err := ParseVersion(entity.JujuVersion)
 	if err != nil {
 		panic(err)
 	}

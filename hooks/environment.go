@@ -81,7 +81,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_API_ADDRESSES", strings.Join(addresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
 	set("JUJU_AVAILABILITY_ZONE", p.Zone)
-	set("JUJU_VERSION", entity.CharmVersion)
+	set("JUJU_VERSION", entity.JujuVersion)
 	set("CLOUD_API_VERSION", "") // only Kubernetes has one
 	set("JUJU_SLA", "unsupported")
 	for _, kind := range []string{"http", "https", "ftp", "no"} {

@@ -32,7 +32,7 @@ func TestEnvironment(t *testing.T) {
 		"JUJU_MODEL_NAME": "default", "JUJU_MODEL_UUID": "c0ffee00-0000-4000-8000-000000000001",
 		"JUJU_ENV_NAME": "default", "JUJU_ENV_UUID": "c0ffee00-0000-4000-8000-000000000001",
 		"JUJU_API_ADDRESSES": "10.0.0.1:17070 10.0.0.2:17070",
-		"JUJU_VERSION":       entity.CharmVersion, "CLOUD_API_VERSION": "", "JUJU_SLA": "unsupported",
+		"JUJU_VERSION":       entity.JujuVersion, "CLOUD_API_VERSION": "", "JUJU_SLA": "unsupported",
 		"JUJU_CHARM_HTTP_PROXY": "http://juju:3128", "JUJU_CHARM_HTTPS_PROXY": "", "JUJU_CHARM_FTP_PROXY": "", "JUJU_CHARM_NO_PROXY": "",
 		"http_proxy": "http://legacy:3128", "HTTP_PROXY": "http://legacy:3128",
 		"TZ": "UTC", "TMPDIR": "/var/tmp",
