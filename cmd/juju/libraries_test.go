@@ -29,5 +29,12 @@ func TestCharmLibraries(t *testing.T) {
 	if err := exec.Command("env", "PATH="+hooks.SystemPath, "python3", "-c", "import yaml").Run(); err != nil {
 		t.Skipf("the libraries need the system's python3 and its module yaml: %v", err)
 	}
-	runSystem(t, func(env *testscript.Env) { env.Setenv("LIBRARIES", libraries) }, "libraries")
+	set := func(env *testscript.Env) { env.Setenv("LIBRARIES", libraries) }
+	runSystem(t, set, "libraries")
+	t.Run("today", func(t *testing.T) {
+		if _, err := os.Stat(filepath.Join(libraries, "today", "charms")); err != nil {
+			t.Skipf("CHARM_LIBRARIES has no directory today with the newest ops, what that needs, and charms with data_interfaces and tls_certificates: %v", err)
+		}
+		runSystem(t, set, "libraries/today")
+	})
 }
