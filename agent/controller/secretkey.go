@@ -12,31 +12,37 @@ import (
 // replaceSecretKey, in the configuration, asks for a new key, as the old one is lost.
 const replaceSecretKey = "new"
 
-// useSecretKey gives the store the key that seals the content of secrets. A controller that has none yet gets one. If the
-// secrets there are were sealed with another key, the controller goes on without, and its log says why: their content can't be
-// read, and nothing else depends on it.
+// useSecretKey gives the store the key that seals the content of secrets. A controller of a version that had no secrets gets one, the
+// same as the others that share its store, as it is derived from what they share: the key of their CA. If the secrets there are
+// were sealed with another key, the controller goes on without, and its log says why: their content can't be read, and nothing
+// else depends on it.
 func (c *running) useSecretKey(ctx context.Context) error {
-	known := c.ctrl.SecretKeyID()
-	text, replace := c.conf.SecretKey, c.conf.SecretKey == replaceSecretKey
-	if text == "" && known == "" || replace {
-		key := sealing.New()
-		c.conf.SecretKey = key.Text()
+	replace := c.conf.SecretKey == replaceSecretKey
+	var key *sealing.Key
+	switch {
+	case replace:
+		key = sealing.New()
+	case c.conf.SecretKey != "":
+		var err error
+		if key, err = sealing.Parse(c.conf.SecretKey); err != nil {
+			c.lacksSecretKey(err.Error())
+			return nil
+		}
+	default:
+		key = sealing.Derive(c.conf.CA.Key, c.ctrl.UUID())
+		if known := c.ctrl.SecretKeyID(); known != "" && known != key.ID() {
+			c.lacksSecretKey("it has none, and another one is in use")
+			return nil
+		}
+	}
+	if text := key.Text(); text != c.conf.SecretKey {
+		c.conf.SecretKey = text
 		// It is written first: nothing is sealed with a key that could be lost.
 		if err := c.conf.write(c.own); err != nil {
 			return err
 		}
-		text = key.Text()
 	}
-	if text == "" {
-		c.lacksSecretKey("it has none, and another one is in use")
-		return nil
-	}
-	key, err := sealing.Parse(text)
-	if err != nil {
-		c.lacksSecretKey(err.Error())
-		return nil
-	}
-	err = c.ctrl.UseSecretKey(ctx, key, replace)
+	err := c.ctrl.UseSecretKey(ctx, key, replace)
 	if errors.Is(err, entity.Invalid) {
 		c.lacksSecretKey(err.Error())
 		return nil

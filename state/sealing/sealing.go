@@ -3,6 +3,7 @@ package sealing
 
 import (
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,6 +28,15 @@ type Key struct {
 func New() *Key {
 	raw := make([]byte, chacha20poly1305.KeySize)
 	rand.Read(raw) // never fails
+	return of(raw)
+}
+
+// Derive returns the key that belongs to another secret, of at least 128 random bits: always the same one for it and a name.
+func Derive(secret, name string) *Key {
+	raw, err := hkdf.Key(sha256.New, []byte(secret), nil, "juju key of secrets of "+name, chacha20poly1305.KeySize)
+	if err != nil {
+		panic(err) // the size is right
+	}
 	return of(raw)
 }
 

@@ -59,3 +59,14 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// A derived key is always the same for a secret and a name, and no other's.
+func TestDerive(t *testing.T) {
+	a := Derive("secret", "a")
+	if a.Text() != Derive("secret", "a").Text() || a.ID() == Derive("secret", "b").ID() || a.ID() == Derive("secrets", "a").ID() {
+		t.Error("a key is not that of its secret and name")
+	}
+	if text, err := a.Open("x", Derive("secret", "a").Seal("x", []byte("text"))); err != nil || string(text) != "text" {
+		t.Errorf("got %q and error %v", text, err)
+	}
+}
