@@ -20,7 +20,7 @@ type item struct {
 }
 
 // itemKinds are the kinds of items, in the order in which plans have them.
-var itemKinds = []string{"space", "storage-pool", "disabled-command", "task"}
+var itemKinds = []string{"space", "storage-pool", "disabled-command", "task", "secret"}
 
 // commandSets are what users call the blocks of a model.
 var commandSets = map[entity.BlockType]string{
@@ -77,6 +77,22 @@ func items(ctx context.Context, st *state.State) (map[string]map[string]item, er
 			on := entity.ReceiverTag(t.Receiver)
 			all["task"][t.ID] = item{about: fmt.Sprintf("%s on %s %s", what, on.Kind, on.ID), what: "status", now: string(t.Status)}
 		}
+	}
+	secrets, err := st.Secrets().List(ctx, state.SecretFilter{}, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range secrets {
+		var readers []string
+		for _, a := range s.Access {
+			readers = append(readers, a.Subject)
+		}
+		owner := "the model"
+		if s.Owner.Kind != entity.KindModel {
+			owner = s.Owner.ID
+		}
+		all["secret"][s.ID] = item{about: strings.TrimSpace("of " + owner + " " + s.Label), what: "access",
+			now: cmp.Or(strings.Join(readers, " "), "none")}
 	}
 	return all, nil
 }

@@ -340,6 +340,9 @@ func TestAPlanOfWhatHasNoLife(t *testing.T) {
 	machine, err := h.st.AddMachine(h.ctx, state.AddMachineParams{})
 	h.ok(err)
 	h.ok(machine.SetStatus(h.ctx, entity.Status{Status: entity.StatusError, Message: "no"}))
+	h.consumes("admin/other.kv", nil) // by app
+	secret := entity.NewSecretID()
+	h.ok(h.st.Secrets().Add(h.ctx, secret, "other", entity.SecretSettings{Content: entity.SecretContent{"key": "eA=="}}))
 	mem, err := constraints.Parse("mem=1G")
 	h.ok(err)
 	changes := func(change func(context.Context, *state.State) error) string {
@@ -364,6 +367,10 @@ func TestAPlanOfWhatHasNoLife(t *testing.T) {
 		},
 		"add disabled-command remove-object why": func(ctx context.Context, st *state.State) error {
 			return st.Blocks().SwitchOn(ctx, entity.BlockRemove, "why")
+		},
+		"remove secret " + secret: func(ctx context.Context, st *state.State) error { return st.Secrets().Remove(ctx, secret, nil) },
+		"change secret " + secret + " access: none -> app": func(ctx context.Context, st *state.State) error {
+			return st.Secrets().Grant(ctx, secret, "app")
 		},
 		"change task " + ids[0] + " status: pending -> cancelled": func(ctx context.Context, st *state.State) error {
 			return st.Tasks().Cancel(ctx, ids[0])
