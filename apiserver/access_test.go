@@ -267,7 +267,7 @@ var aboutNothing = []string{"APIAddresser.APIAddresses", "APIAddresser.WatchAPIH
 	"InstanceMutater.WatchProfiles", "Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
 	"Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchAgents", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits", "Rollouts.WatchRollouts",
-	"CrossModelRelations.Connect", "CrossModelRelations.End", "CrossModelRelations.Members", "CrossModelRelations.Mirror",
+	"CrossModelRelations.Connect", "CrossModelRelations.End", "CrossModelRelations.Members", "CrossModelRelations.Mirror", "CrossModelRelations.Secret",
 	"CrossModelRelations.OfferStatus", "CrossModelRelations.Relations", "CrossModelRelations.WatchOffer",
 	"StorageProvisioner.DropFilesystem", "StorageProvisioner.StorageWork", "StorageProvisioner.WatchStorage"}
 

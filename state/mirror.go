@@ -97,7 +97,10 @@ func (x CrossModel) SharedSecret(ctx context.Context, model string, relation int
 	if err != nil {
 		return entity.SecretValue{}, err
 	}
-	if there == nil || there.Suspended {
+	if there == nil {
+		return entity.SecretValue{}, entity.Errorf(entity.NotFound, "relation %d of model %s not found", relation, model)
+	}
+	if there.Suspended {
 		return entity.SecretValue{}, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
 	r, err := x.st.db.RelationByID(ctx, there.Relation)

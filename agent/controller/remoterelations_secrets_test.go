@@ -73,7 +73,7 @@ func TestSecretsAcrossModels(t *testing.T) {
 				return len(all) == 0
 			}
 			w.until("the relation has ended", func() bool { return ended(w.offering) && ended(w.using) }, w.offering, w.using)
-			w.reads(0, "permission denied")
+			w.reads(0, fmt.Sprintf("relation %d of model %s not found", w.far.ID(), w.using.UUID()))
 			w.until("revision 2 is obsolete", func() bool { return w.told(w.offering, "mysql/0") == "remove 2" }, w.offering)
 			for _, st := range []*state.State{w.offering, w.using} {
 				found, err := st.Check(w.ctx, false)
