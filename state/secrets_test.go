@@ -591,3 +591,27 @@ func TestALostKey(t *testing.T) {
 		t.Errorf("the key in use is %s", second.SecretKeyID())
 	}
 }
+
+// A label means the secret of the service that there is, also while one of an earlier service is still being deleted.
+func TestLabelsOfAnEarlierService(t *testing.T) {
+	v := newSafe(t)
+	label := "db"
+	for name, ids := range map[string][]string{"riak": {"00000000000000000000", "10000000000000000000"}, "rick": {"30000000000000000000", "20000000000000000000"}} {
+		unit := name + "/1"
+		for n, id := range ids {
+			svc, unit := v.deploy(name, statetest.MySQL, 1), fmt.Sprint(name, "/", n)
+			v.started(unit)
+			v.lead(unit)
+			v.ok(v.hook(unit, entity.SecretChanges{Create: []entity.NewSecret{{ID: id,
+				SecretSettings: entity.SecretSettings{Label: &label, Content: content(unit)}}}}))
+			if n == 0 {
+				v.ok(svc.Destroy(v.ctx, entity.Destruction{}))
+				v.ok(v.unit(unit).Destroy(v.ctx, entity.Destruction{}))
+				v.end(unit)
+			}
+		}
+		v.reads(unit, entity.SecretQuery{Label: "db"}, unit+" in 1 of 1")
+	}
+	v.clean()
+	v.checkClean()
+}

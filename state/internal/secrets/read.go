@@ -179,13 +179,21 @@ func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb
 			return c.Secret, nil
 		}
 	}
+	owners := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
 	owned, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, bson.DocElem{Name: "label", Value: label},
 		bson.DocElem{Name: "service", Value: u.Service})
 	if err != nil {
 		return "", err
 	}
+	owned = slices.DeleteFunc(owned, func(doc modeldb.Secret) bool { return !slices.Contains(owners, doc.Owner) })
+	var d documents
+	if len(owned) > 1 { // all but one, at most, are of earlier services of that name
+		if err := s.fetch(ctx, &d, owners); err != nil {
+			return "", err
+		}
+	}
 	for _, doc := range owned {
-		if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
+		if len(owned) == 1 || d.ownedBy(doc) {
 			return doc.ID, nil
 		}
 	}
