@@ -27,6 +27,8 @@ func (s *sim) any() (*simAction, error) {
 		return s.useOffers(), nil
 	case n < s.cleaning+s.tasking+s.offering+s.relating:
 		return s.useRelations(), nil
+	case n < s.cleaning+s.tasking+s.offering+s.relating+s.hiding:
+		return s.useSecrets()
 	case n < 63-s.rolling:
 		return s.someAgent()
 	case n < 63:

@@ -127,6 +127,10 @@ func (s *sim) adopt() {
 		m.Tasks[id] = &simulationtest.Task{ID: id, Operation: d.Operation, Unit: d.Unit,
 			Status: entity.TaskStatus(d.Status), Completed: d.Completed}
 	}
+	for _, svc := range m.Services {
+		s.adoptLeader(svc, m.Units)
+	}
+	s.adoptSecrets(m)
 	m.Given, m.Peer = s.given, s.peer
 	for _, u := range m.Units {
 		if a := s.agents[unitTag(u)]; a != nil {

@@ -51,9 +51,17 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	if err != nil {
 		return nil, err
 	}
+	secret, err := s.aboutSecret(u, info.Secrets)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case info.Started && info.Life != entity.Dead && task != nil && s.rnd.IntN(2) == 0:
 		return task, nil
+	case info.Started && info.Life != entity.Dead && secret != nil && s.rnd.IntN(2) == 0:
+		return secret, nil
+	case info.Started && info.Life == entity.Alive && !s.calm && u.Service.Lead.Leader == nil && s.rnd.IntN(4) == 0:
+		return s.claim(u), nil
 	case !info.Started && info.Life == entity.Alive && info.ServiceLife != entity.Alive && s.rnd.IntN(2) == 0:
 		return s.destroySelf(u), nil
 	case !info.Started && info.Life == entity.Dying && !s.calm && s.rnd.IntN(2) == 0:

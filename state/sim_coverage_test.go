@@ -33,7 +33,7 @@ func newRowCounts() *rowCounts {
 	for _, r := range lifecycle.Refs {
 		c.rows[refRow(r)] = 0
 	}
-	for _, event := range simulationtest.UpgradeEvents() { // the lifecycle tables don't have these
+	for _, event := range append(simulationtest.UpgradeEvents(), simulationtest.SecretEvents()...) { // the lifecycle tables don't have these
 		c.rows[event] = 0
 	}
 	return c
@@ -85,7 +85,7 @@ func (c *rowCounts) follow(m *simulationtest.Model) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if _, known := c.rows[event]; !known {
-			panic("unknown event of an upgrade: " + event)
+			panic("unknown event: " + event)
 		}
 		c.rows[event]++
 	}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -184,7 +185,7 @@ func (s *sim) quiet(after string) error {
 	if err == nil && len(findings) > 0 {
 		err = fmt.Errorf("%s, but a check finds %v", after, findings)
 	}
-	return err
+	return cmp.Or(err, s.checkSecrets())
 }
 
 // end destroys everything, and checks that the database is empty.
@@ -218,6 +219,9 @@ func (s *sim) end() error {
 		return err
 	}
 	if err := s.do(s.pruneOldTasks(), nil); err != nil {
+		return err
+	}
+	if err := s.endSecrets(); err != nil {
 		return err
 	}
 	return s.empty()
@@ -258,6 +262,11 @@ func (s *sim) empty() error {
 	if err != nil {
 		return err
 	}
+	users, err := s.shadow.hiding.onlyUsers() // end with the model
+	if err != nil {
+		return err
+	}
+	counts["secrets"] -= users
 	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log",
 		"txns.stash", "refusals"} {
 		delete(counts, keep)

@@ -76,6 +76,7 @@ func (s *shadow) check() (wrong []string) {
 	c.scopes()
 	c.storage()
 	c.tasks()
+	c.hidden()
 	c.compare()
 	c.actors()
 	return c.wrong
@@ -165,6 +166,7 @@ func (c *checker) services() {
 		c.own("statuses", key)
 		c.own("constraints", key)
 		c.own("settings", key)
+		c.may("leaders", id)
 		c.forced(key, d)
 		if d.Life == entity.Dead {
 			c.complain("service %s is Dead, but not removed", id)

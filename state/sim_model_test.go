@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"juju/state/controller"
 	"juju/state/entity"
@@ -24,6 +25,7 @@ func (s *sim) begin() (err error) {
 		s.addRevisions(name, metadata)
 	}
 	s.model, s.shadow, s.history, s.agents = simulationtest.New(), newShadow(), newHistory(), map[string]*simAgent{}
+	s.epochs = map[string]int64{}
 	s.model.Stores, s.model.Given, s.model.Peer, s.gives = simStores, s.given, s.peer, simGives{}
 	if s.cover != nil {
 		s.cover.follow(s.model)
@@ -136,8 +138,10 @@ func (s *sim) whileItEnds() (*simAction, error) {
 	switch n := s.rnd.IntN(100); {
 	case n < 10:
 		return s.cleaner(), nil
-	case n < 70:
+	case n < 68:
 		return s.someAgent()
+	case n < 70:
+		return s.useSecrets()
 	case n < 80:
 		return s.weather(), nil
 	case n < 90:
@@ -175,9 +179,9 @@ func (s *sim) removeModel() error {
 	if err := s.ctrl.RemoveModel(s.ctx, uuid); err != nil {
 		return err
 	}
-	left, err := statetest.ResumeModels(s.ctx, s.ctrl, func(context.Context, controller.ModelRow) error { return nil }) // the cloud holds nothing
-	if err != nil || left > 0 {
-		return errors.Join(err, fmt.Errorf("%d models are not removed", left))
+	unfinished, err := statetest.ResumeModels(s.ctx, s.ctrl, func(context.Context, controller.ModelRow) error { return nil }) // the cloud holds nothing
+	if err != nil || unfinished > 0 {
+		return errors.Join(err, fmt.Errorf("%d models are not removed", unfinished))
 	}
 	rows, err := s.ctrl.Models(s.ctx)
 	if err != nil {
@@ -185,6 +189,13 @@ func (s *sim) removeModel() error {
 	}
 	if slices.ContainsFunc(rows, func(r controller.ModelRow) bool { return r.UUID == uuid }) {
 		return errors.New("the model was not removed")
+	}
+	left, err := s.store.Databases(s.ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, func(name string) bool { return strings.Contains(name, uuid) }) {
+		return errors.New("the model was removed, but not its database, with the secrets in it")
 	}
 	if s.cover != nil { // the model's row is in the controller's database, where moves are not counted
 		s.cover.rows[moveRow(lifecycle.Move{Kind: lifecycle.Model, From: entity.Dead, To: entity.Gone,

@@ -93,13 +93,14 @@ func (d *simDoc) storage() string {
 // with them.
 var simCollections = []string{"machines", "units", "services", "remotes", "offers", "relations", "endpoints", "scopes", "deployments",
 	"settings",
-	"storage", "attachments", "operations", "tasks", "constraints", "counts",
+	"leaders", "storage", "attachments", "operations", "tasks", "constraints", "counts",
 	"statuses", "ports", "payloads", "credentials", "cleanups", "leftovers"}
 
 // A shadow is a copy of a model's database. After each step it reads only the
 // documents that the step's operations named.
 type shadow struct {
-	docs map[string]map[string]*simDoc
+	docs   map[string]map[string]*simDoc
+	hiding hiding
 
 	mu      sync.Mutex // guards what follows: several goroutines run operations
 	touched map[string]map[string]bool
@@ -107,7 +108,7 @@ type shadow struct {
 }
 
 func newShadow() *shadow {
-	s := &shadow{docs: map[string]map[string]*simDoc{}, touched: map[string]map[string]bool{}}
+	s := &shadow{docs: map[string]map[string]*simDoc{}, hiding: newHiding(), touched: map[string]map[string]bool{}}
 	for _, c := range simCollections {
 		s.docs[c] = map[string]*simDoc{}
 	}
@@ -155,7 +156,7 @@ func (s *shadow) refresh(ctx context.Context, st *state.State) error {
 		}
 		s.put(c, docs)
 	}
-	return nil
+	return s.hiding.refresh(ctx, st, touched[modeldb.SecretsC], len(touched["cleanups"]) > 0)
 }
 
 // outlived adds the settings of removed relations to what was touched.
@@ -204,7 +205,11 @@ func (s *shadow) readAll(ctx context.Context, st *state.State) (stale []string, 
 			stale = append(stale, c+" "+id+" is gone")
 		}
 	}
-	s.docs = fresh.docs
+	if err := fresh.hiding.find(ctx, st, nil); err != nil {
+		return nil, err
+	}
+	stale = append(stale, s.hiding.stale(&fresh.hiding)...)
+	s.docs, s.hiding = fresh.docs, fresh.hiding
 	return stale, nil
 }
 
@@ -247,6 +252,12 @@ func (s *shadow) facts() map[string]string {
 		facts[fmt.Sprintf("t#%d", d.Task)] = simulationtest.TaskFact(d.Operation, d.Unit, entity.TaskStatus(d.Status),
 			d.Completed)
 	}
+	for id, d := range s.docs["leaders"] {
+		if holder, _ := d.More["holder"].(string); holder != "" {
+			facts["l#"+id] = holder
+		}
+	}
+	s.hiding.tell(facts)
 	in := map[int][]string{}
 	for _, d := range s.docs["scopes"] {
 		n, _ := d.Relation.(int)

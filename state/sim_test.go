@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ type sim struct {
 	fault   func([]txn.Op) []txn.Op
 	ports   int
 
+	epochs map[string]int64 // by which units claim to lead
+	ids    int              // how many secrets were made
+
 	connections int // how many relations of another model have used an offer
 
 	gives     simGives // what deploy has asked for, by service
@@ -58,8 +62,8 @@ type sim struct {
 	busy   int      // how many entities there are before more are removed than added
 	// One in racing steps has another action between its reads and its commit;
 	// cleaning of a hundred steps are the cleaner's, tasking are about tasks, rolling about upgrades, relating about
-	// relations, and offering about other models, beyond those that always are.
-	racing, cleaning, tasking, rolling, relating, offering int
+	// relations, offering about other models, and hiding about secrets, beyond those that always are.
+	racing, cleaning, tasking, rolling, relating, offering, hiding int
 }
 
 // simCharms maps services to their charms.
@@ -98,7 +102,7 @@ func newSim(t testing.TB, seed uint64) *sim {
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{},
 		charms: map[string]*simulationtest.Charm{}, revisions: map[string][]*simulationtest.Charm{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
-	s.tasking, s.rolling = 2, one(s, []int{3, 8, 20})
+	s.tasking, s.rolling, s.hiding = 2, one(s, []int{3, 8, 20}), one(s, []int{2, 8, 20})
 	s.clock.Store(time.Now().UnixMilli())
 	err := controller.Initialize(s.ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User:     statetest.Admin,
@@ -153,6 +157,7 @@ func (s *sim) restart() error {
 		return err
 	}
 	s.watch()
+	s.model.Restart()
 	return nil
 }
 
@@ -166,6 +171,8 @@ type simAction struct {
 	// may lists the errors that are right in concurrent runs, where the order is
 	// unknown, besides entity.NotFound and entity.Contention.
 	may []entity.Kind
+	// alone is set if it is more than one transaction, so that no other action can be told to have come before.
+	alone bool
 	// rival picks a conflicting action for the same time.
 	rival func() *simAction
 }
@@ -207,7 +214,10 @@ func (s *sim) do(a *simAction, before *simAction) error {
 	if err := s.judge(a, err); err != nil {
 		return err
 	}
-	return s.compare()
+	if err := s.compare(); err != nil {
+		return err
+	}
+	return s.checkSomeRead()
 }
 
 // judge runs an action on the model that state has done, and compares the
@@ -291,7 +301,7 @@ func (s *sim) run(steps int) error {
 			return fmt.Errorf("at step %d:\n%w", s.steps, err)
 		}
 		if s.steps%50 == 0 {
-			if err := s.checkExplain(); err != nil {
+			if err := cmp.Or(s.checkExplain(), s.checkSecrets()); err != nil {
 				return fmt.Errorf("at step %d:\n%w", s.steps, err)
 			}
 		}
@@ -315,7 +325,7 @@ func (s *sim) step() error {
 	if err != nil || a == nil {
 		return err
 	}
-	if a.by == "cleaner" || a.by == simRollouts || s.rnd.IntN(s.racing) > 0 {
+	if a.alone || a.by == "cleaner" || a.by == simRollouts || s.rnd.IntN(s.racing) > 0 {
 		return s.do(a, nil)
 	}
 	if a.rival != nil && s.rnd.IntN(3) > 0 {

@@ -64,6 +64,7 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 		delete(u.Principal.Subs, u)
 	}
 	delete(u.Service.Units, u)
+	m.endHiddenOf(u)
 	m.dropService(u.Service)
 }
 
@@ -80,6 +81,7 @@ func (m *Model) dropService(s *Service) {
 	if s.Life.Life == entity.Dying && len(s.Units)+len(s.Relations) == 0 && !m.isOffered(s) {
 		s.Life.Life = entity.Gone
 		delete(m.Services, s.Name)
+		m.endHiddenIn(s)
 	}
 }
 
@@ -108,6 +110,7 @@ func (m *Model) endRelation(r *Relation, d Destruction) {
 func (m *Model) removeRelation(r *Relation) {
 	r.Life.Life = entity.Gone
 	delete(m.Relations, r.ID)
+	m.endHiddenWhile(r)
 	for _, s := range r.Ends {
 		delete(s.Relations, r)
 		m.dropService(s)

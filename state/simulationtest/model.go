@@ -50,6 +50,7 @@ type Service struct {
 	Charm       *Charm // that units should run; nil if it is Remote
 	Forced      bool   // units in error are upgraded too
 	Rollout     *Rollout
+	Lead        Lead
 }
 
 // A Unit is a unit: a principal on a Machine, or a subordinate beside its
@@ -106,6 +107,8 @@ type Model struct {
 	Storage   map[string]*Storage
 	Stores    Stores
 	Tasks     map[string]*Task
+	Secrets   map[string]*Secret // by ID
+	Readers   map[string]*Reader
 	// Given, if set, is called for each new unit, to add the storage that state gave it.
 	Given     func(*Unit)
 	Peer      func(key string) int // returns the id of a new peer relation
@@ -121,15 +124,17 @@ type Model struct {
 	used map[string]bool // all ids ever used
 	// Barred, if set, is called each time a reference blocks an entity, with the kinds of
 	// both and the life or removal that was blocked.
-	Barred func(from, to, what string)
-	// Happened, if set, is called for each of UpgradeEvents.
+	Barred  func(from, to, what string)
+	lingers map[string]int // the IDs of secrets that have ended, of which something is left
+	// Happened, if set, is called for each of UpgradeEvents and SecretEvents.
 	Happened func(event string)
 }
 
 // New returns an empty model.
 func New() *Model {
 	return &Model{Machines: map[string]*Machine{}, Services: map[string]*Service{}, Units: map[string]*Unit{},
-		Relations: map[int]*Relation{}, Offers: map[string]*Offer{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{}}
+		Relations: map[int]*Relation{}, Offers: map[string]*Offer{}, Storage: map[string]*Storage{}, Tasks: map[string]*Task{}, used: map[string]bool{},
+		Secrets: map[string]*Secret{}, Readers: map[string]*Reader{}, lingers: map[string]int{}}
 }
 
 // An Answer lists the kinds of error that a call may return; an empty one means success. If
@@ -276,6 +281,9 @@ func (m *Model) Facts() map[string]string {
 	}
 	for _, s := range m.Services {
 		facts[s.Key()] = s.fact()
+		if leader := s.Lead.fact(); leader != "" {
+			facts["l#"+s.Name] = leader
+		}
 	}
 	for _, o := range m.Offers {
 		facts["o#"+o.Name] = fmt.Sprintf("%s of %s", o.Life, o.Service.Name)
@@ -310,6 +318,7 @@ func (m *Model) Facts() map[string]string {
 		}
 		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Suspended, r.Key, r.Interface, in)
 	}
+	m.hiddenFacts(facts)
 	return facts
 }
 

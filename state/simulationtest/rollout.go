@@ -32,7 +32,8 @@ type Turn struct {
 var rolloutEvents = []string{"begins", "gives turns", "waits for a unit", "stops", "is resumed", "changes its pace", "ends", "is reverted",
 	"is reverted after it has stopped", "takes back a peer relation", "has a failed hook run again", "is replaced", "is replaced by an upgrade of all units",
 	"bars another", "is of a service that is destroyed", "passes a unit in error by force",
-	"waits for a lost unit", "has a unit destroyed that is held", "has a unit destroyed whose turn it is"}
+	"waits for a lost unit", "has a unit destroyed that is held", "has a unit destroyed whose turn it is",
+	"comes to the leader last"}
 
 func (m *Model) rolls(event string) { m.happens("a rollout " + event) }
 
@@ -220,14 +221,21 @@ func (m *Model) Advance(s *Service, lost func(*Unit) bool) Answer {
 	return nil
 }
 
-// giveTurns begins the next batch.
+// giveTurns begins the next batch. The leader is the last of all, and alone.
 func (m *Model) giveTurns(r *Rollout, held []*Unit, last time.Time) {
-	slices.SortFunc(held, func(a, b *Unit) int { return entity.CompareNatural(a.Name, b.Name) })
+	slices.SortFunc(held, func(a, b *Unit) int {
+		return cmp.Or(btoi(a.Leads())-btoi(b.Leads()), entity.CompareNatural(a.Name, b.Name))
+	})
 	at := m.Now
 	if !at.After(last) {
 		at = last.Add(time.Millisecond)
 	}
-	for _, u := range held[:min(len(held), r.Batch)] {
+	batch := held[:min(len(held), r.Batch)]
+	if n := len(batch) - 1; n > 0 && batch[n].Leads() {
+		m.rolls("comes to the leader last")
+		batch = batch[:n]
+	}
+	for _, u := range batch {
 		u.Turn = &Turn{r, at, u.said()}
 		if r.Reverts && u.Erred && !u.Resolved {
 			m.rolls("has a failed hook run again")
