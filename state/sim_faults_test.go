@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
 // A fault is a plausible mistake in building transactions. spoil changes or
@@ -101,7 +103,7 @@ func changed(collection, field string, to func(any) any) func(*txn.Op, []txn.Op)
 	}
 }
 
-var faults = []fault{
+var faults = append([]fault{
 	{"assert", "add-unit does not assert that the machine is Alive", unasserted(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "machines", "") && op.Update != nil && inserts(all, "units")
 	})},
@@ -210,7 +212,7 @@ var faults = []fault{
 	{"offers", "the relations of an offer that is forced are forgotten", dropped(cleanupOf("destroy-o#"))},
 	{"rest", "what force leaves behind is not recorded",
 		dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
-}
+}, secretFaults...)
 
 // plant makes a fault spoil the simulation's transactions.
 func (s *sim) plant(f fault, hits *int) {
@@ -243,7 +245,8 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 			t.Parallel()
 			hits := 0
 			for seed := range uint64(12) { // a rare one takes several
-				s := newSim(t, seed)
+				// With a fault, a transaction can fail for ever, and the cleaner tries it again and again.
+				s := newSimOn(t, seed, mongo.Options{Patience: time.Millisecond})
 				s.busy, s.racing, s.cleaning = 25, 2-int(seed%2), 4 // with odd seeds, every action races
 				switch f.kind {
 				case "tasks":
@@ -254,12 +257,16 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 					s.offering = 20
 				case "peers":
 					s.rolling = 20
+				case "secrets":
+					s.hiding = 40
+				case "names":
+					s.hiding, s.cleaning = 40, 1
 				}
 				s.plant(f, &hits)
 				err := s.run(steps)
 				if err != nil {
 					what, _, _ := strings.Cut(err.Error(), "\n\n")
-					t.Logf("seed %d, spoilt %d times: %.200s", seed, hits, what)
+					t.Logf("seed %d, step %d, spoilt %d times: %.200s", seed, s.steps, hits, what)
 					return
 				}
 			}

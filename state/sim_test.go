@@ -98,7 +98,12 @@ func isSubordinate(service string) bool {
 
 func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
-	store := statetest.Store(t, mongo.Options{})
+	return newSimOn(t, seed, mongo.Options{})
+}
+
+func newSimOn(t testing.TB, seed uint64, o mongo.Options) *sim {
+	t.Helper()
+	store := statetest.Store(t, o)
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{},
 		charms: map[string]*simulationtest.Charm{}, revisions: map[string][]*simulationtest.Charm{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
