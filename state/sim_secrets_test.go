@@ -100,7 +100,7 @@ func (s *sim) aboutSecrets() (*simAction, error) {
 func (s *sim) someLost() string {
 	lost := map[string]bool{}
 	for _, d := range s.shadow.hiding.docs {
-		if name, of := strings.CutPrefix(d.Owner+d.Subject, "s#"); of && s.model.Services[name] == nil {
+		if name, of := strings.CutPrefix(d.Owner+d.Subject, "s#"); of && s.model.Services[name] == nil && s.revisions[name] != nil {
 			lost[name] = true
 		}
 	}

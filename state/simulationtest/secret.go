@@ -49,6 +49,7 @@ var secretEvents = []string{"ends with its unit", "ends with its service", "was 
 	"was granted to a unit that is gone", "was read by a unit that is gone", "has a revision that nothing reads", "has such a revision removed at once",
 	"has a revision removed that a unit reads", "has its content set again", "has content that it had", "is removed", "is due to rotate",
 	"has a revision that expires", "is rotated in time", "is not rotated in time", "cannot have a label", "is not granted to what ends",
+	"is shared with another model",
 	"is refused to a former leader", "is made twice", "leaves its ID for a while", "is read under a name of the unit's"}
 
 // SecretEvents returns the events of secrets.

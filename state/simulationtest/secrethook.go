@@ -147,6 +147,13 @@ func (m *Model) grant(h Hook, g entity.SecretGrant) Answer {
 	if g.Subject != far.Name && entity.UnitService(g.Subject) != far.Name {
 		return Answer{entity.Invalid}
 	}
+	if far.Remote {
+		if r.Offer == nil || g.Subject != far.Name {
+			return Answer{entity.NotSupported}
+		}
+		m.hides("is shared with another model")
+		return m.let(x, g.Subject, r)
+	}
 	if why := m.mayGet(g.Subject); why != nil {
 		return why
 	}

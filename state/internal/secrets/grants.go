@@ -91,9 +91,6 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q", g.ID, g.Subject, rel.Key)
 	}
 	made := modeldb.SecretGrant{Subject: modeldb.PartyKey(g.Subject), Scope: modeldb.RelationKey(rel.ID), ScopeName: rel.Key}
-	if made.Subject == e.doc.Owner {
-		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
-	}
 	if far.Remote {
 		if err := entity.CheckSharing(rel.Consumer != nil, strings.TrimPrefix(g.Subject, service)); err != nil {
 			return err
@@ -102,6 +99,9 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	}
 	if err := h.assertSubject(ctx, g.Subject); err != nil {
 		return err
+	}
+	if made.Subject == e.doc.Owner {
+		return entity.Errorf(entity.Invalid, "cannot change secret permission scope")
 	}
 	if made.Token, err = h.join(ctx, made.Subject); err != nil {
 		return err
