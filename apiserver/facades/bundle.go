@@ -12,6 +12,7 @@ import (
 	"juju/charm"
 	"juju/charm/bundle"
 	"juju/charm/safeyaml"
+	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
 )
@@ -53,6 +54,17 @@ func exportBundle(ctx context.Context, c *Caller, p params.ExportBundleParams) (
 	b, warnings, err := bundlechanges.Export(m, p.IncludeCharmDefaults)
 	if err != nil {
 		return r, err
+	}
+	secrets, err := c.Model.Secrets().List(ctx, state.SecretFilter{Owner: entity.ModelTag(c.Model.UUID())}, true)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range secrets {
+		text := fmt.Sprintf("secret %q, %s, is omitted", s.Label, entity.SecretURI{ID: s.ID})
+		for _, a := range s.Access {
+			text += fmt.Sprintf("; application %q may read it", a.Subject)
+		}
+		warnings = append(warnings, text)
 	}
 	text, err := b.YAML(safeyaml.Marshal)
 	return params.ExportBundleResult{Result: string(text), Warnings: warnings}, err

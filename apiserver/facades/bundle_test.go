@@ -176,8 +176,15 @@ relations:
 	if !strings.Contains(got.Result, "options:\n      size: 5\n") {
 		t.Errorf("with the charms' defaults:\n%s", got.Result)
 	}
+	secret := entity.NewSecretID()
+	w.ok(w.st.Secrets().Add(ctx, secret, "login", entity.SecretSettings{Content: entity.SecretContent{"password": "aHVzaA=="}}))
+	w.ok(w.st.Secrets().Grant(ctx, secret, "mysql"))
 	w.ok(mysql.Destroy(ctx, entity.Destruction{}))
 	w.ok(c.do("Bundle", 8, "ExportBundle", params.ExportBundleParams{}, &got))
+	left := fmt.Sprintf(`secret "login", secret:%s, is omitted; application "mysql" may read it`, secret)
+	if !slices.Contains(got.Warnings, left) || strings.Contains(got.Result+fmt.Sprint(got.Warnings), "aHVzaA") {
+		t.Errorf("the warnings are %q, want among them %q", got.Warnings, left)
+	}
 	if want := `application "mysql" is being destroyed, and is omitted`; len(got.Warnings) == 0 || got.Warnings[0] != want {
 		t.Errorf("the warnings are %q, want first %q", got.Warnings, want)
 	}
