@@ -236,7 +236,7 @@ func TestInABrowser(t *testing.T) {
 	b.reads("wordpress")
 	b.accessible("removals")
 	for _, path := range []string{"", "admin/default/services", "admin/default/units", "admin/default/machines", "admin/default/machine/0",
-		"admin/default/changes", "admin/default/access", "admin/default/operation/1", "admin/default/command?line=status", "login"} {
+		"admin/default/changes", "admin/default/secrets", "admin/default/access", "admin/default/operation/1", "admin/default/command?line=status", "login"} {
 		b.goes(path)
 		b.reads("test")
 		b.accessible(path)

@@ -83,6 +83,7 @@ var pages = []page{
 	{"removals", "Removals", removalsPage, of(Everything)},
 	{"changes", "Events", mirrored(func(m *Mirror, _ Visit) any { return m.Changes() }), of(Everything)},
 	{"operations", "Actions", operationsPage, of("action")},
+	{"secrets", "Secrets", secretsPage, of("model")},
 	{"access", "Access", accessPage, of("model")},
 	{"service", "", servicePage, func(name string) []Topic {
 		return []Topic{Topic("application " + name), Topic("units-of " + name), "relation"}
