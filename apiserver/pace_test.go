@@ -22,7 +22,7 @@ type slowBackups struct {
 	progress []int64
 }
 
-func (b *slowBackups) Backup(_ context.Context, progress func(int64)) (*os.File, error) {
+func (b *slowBackups) Backup(_ context.Context, _ bool, progress func(int64)) (*os.File, error) {
 	for _, bytes := range b.progress {
 		time.Sleep(5 * time.Minute) // of the bubble
 		progress(bytes)
@@ -48,7 +48,7 @@ func TestTransfersTakeAsLongAsTheyTake(t *testing.T) {
 		defer conn.Close()
 		download := func(wait time.Duration) (n int64, err error) {
 			var told []int64
-			r, err := conn.Backup(t.Context(), func(bytes int64) { told = append(told, bytes) })
+			r, err := conn.Backup(t.Context(), false, func(bytes int64) { told = append(told, bytes) })
 			if err != nil {
 				return 0, err
 			}

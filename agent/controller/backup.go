@@ -20,7 +20,7 @@ type backups struct{ *running }
 
 // Backup implements facades.Backups. The store is read at one moment, whatever the speed of the client, so the backup
 // is written to a file first. Its name is removed at once, so that nothing of it is left when the file is closed.
-func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.File, err error) {
+func (b backups) Backup(ctx context.Context, plain bool, progress func(bytes int64)) (_ *os.File, err error) {
 	if !b.backingUp.TryLock() {
 		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "another backup is being made"),
 			"Try again when it is done.")
@@ -39,7 +39,7 @@ func (b backups) Backup(ctx context.Context, progress func(bytes int64)) (_ *os.
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, err
 	}
-	conf, err := b.restorable(ctx)
+	conf, err := b.restorable(ctx, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +83,12 @@ func (w *progressWriter) Write(p []byte) (n int, err error) {
 
 // restorable returns the configuration for a backup: that of the controller that bootstrap started, whichever makes the
 // backup. If it is another one, it doesn't know that one's password, which Restore replaces. If that controller was
-// replaced, the configuration is that of the one which makes the backup.
-func (b backups) restorable(ctx context.Context) ([]byte, error) {
+// replaced, the configuration is that of the one which makes the backup. A plain one lacks the key of secrets.
+func (b backups) restorable(ctx context.Context, plain bool) ([]byte, error) {
 	conf := b.conf
+	if plain {
+		conf.SecretKey = ""
+	}
 	conf.MongoURL = ""
 	var err error
 	if conf.Access, err = b.access(ctx, ""); err != nil {

@@ -63,7 +63,7 @@ func TestARunningControllerUsesANewCredential(t *testing.T) {
 	if how, err := c.access(ctx, ""); err != nil || how.LXD.ClientKey != trusted.Key {
 		t.Errorf("a controller that starts uses %v, %v", how.LXD.ClientCert, err)
 	}
-	text, err := backups{c}.restorable(ctx)
+	text, err := backups{c}.restorable(ctx, false)
 	s.ok(err)
 	var saved config
 	s.ok(json.Unmarshal(text, &saved))

@@ -88,7 +88,7 @@ func TestABackupUnderLoadIsRestoredElsewhere(t *testing.T) {
 	}
 	s.eventually("the load", func() bool { return added.Load() >= 2*users })
 	begun, before := time.Now(), int(added.Load())
-	file, err := backups{s.c}.Backup(s.ctx, untold)
+	file, err := backups{s.c}.Backup(s.ctx, false, untold)
 	s.ok(err)
 	defer file.Close()
 	took, after := time.Since(begun), int(added.Load())
@@ -148,7 +148,7 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 	_, err = own.EnableHA(s.ctx, state.EnableHAParams{Controllers: 3, Lost: []string{"0"}})
 	s.ok(err)
 	s.ok(other.ctrl.RemoveNode(s.ctx, "0"))
-	file, err := backups{other}.Backup(s.ctx, untold)
+	file, err := backups{other}.Backup(s.ctx, false, untold)
 	s.ok(err)
 	defer file.Close()
 
@@ -195,7 +195,7 @@ func TestABackupOfAControllerThatWasAdded(t *testing.T) {
 func backedUp(t *testing.T) (*system, *os.File) {
 	t.Helper()
 	s := newSystem(t, Options{Provisioner: quick})
-	file, err := backups{s.c}.Backup(s.ctx, untold)
+	file, err := backups{s.c}.Backup(s.ctx, false, untold)
 	s.ok(err)
 	t.Cleanup(func() { file.Close() })
 	s.stop()

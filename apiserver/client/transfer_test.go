@@ -135,7 +135,7 @@ func TestSlowTransfers(t *testing.T) {
 		}}
 		c, ctx := f.dial(t), t.Context()
 		var told []int64
-		archive, err := c.Backup(ctx, func(n int64) { told = append(told, n) })
+		archive, err := c.Backup(ctx, false, func(n int64) { told = append(told, n) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestSlowTransfers(t *testing.T) {
 		archive.Close()
 		stand = true
 		begun := time.Now()
-		_, err = c.Backup(ctx, func(int64) {})
+		_, err = c.Backup(ctx, false, func(int64) {})
 		if passed := time.Since(begun); !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "nothing was transferred for ") ||
 			passed != 3*minutes*time.Minute+callTime {
 			t.Errorf("%v after %v", err, passed)

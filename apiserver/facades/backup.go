@@ -6,14 +6,16 @@ import (
 	"net/http"
 	"os"
 
+	"juju/apiserver/params"
 	"juju/state/controller"
 	"juju/state/entity"
 )
 
 // Backups makes backups of the controller.
 type Backups interface {
-	// Backup makes a backup, in a file without a name. It calls progress now and then with the bytes that the file has.
-	Backup(ctx context.Context, progress func(bytes int64)) (*os.File, error)
+	// Backup makes a backup, in a file without a name: without the key of secrets if it is to be readable by anyone. It calls
+	// progress now and then with the bytes that the file has.
+	Backup(ctx context.Context, plain bool, progress func(bytes int64)) (*os.File, error)
 }
 
 // serveBackup sends a new backup of the controller. It is served only for the controller's own model, and to
@@ -28,7 +30,7 @@ func serveBackup(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 		return entity.Errorf(entity.NotSupported, "this controller can't be backed up")
 	}
 	logger.Infof("%s@%s makes a backup of the controller", v.Tag, r.RemoteAddr)
-	file, err := v.Backups.Backup(r.Context(), v.Progress)
+	file, err := v.Backups.Backup(r.Context(), r.URL.Query().Has(params.PlainBackup), v.Progress)
 	if err != nil {
 		return err
 	}

@@ -130,5 +130,8 @@ const CharmURLHeader = "Juju-Curl"
 // ProgressHeader is the header of an informational response, status 102, with the number of bytes that are ready.
 const ProgressHeader = "X-Juju-Progress"
 
+// PlainBackup is set in the query for a backup that the client will not encrypt.
+const PlainBackup = "plain"
+
 // NonceHeader is the HTTP header with the nonce of a machine's agent, in requests other than the API's own login.
 const NonceHeader = "X-Juju-Nonce"

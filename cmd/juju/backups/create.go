@@ -90,6 +90,9 @@ func (c *create) run(ctx context.Context, path string) error {
 		return fmt.Errorf("cannot back up controller %q: %w", t.Name, err)
 	}
 	p.Done()
+	if c.readable {
+		c.Warn("the backup does not have the key of charms' and users' secrets: to restore them, keep secret-key of the controller's controller.conf")
+	}
 	c.Note("Controller %q is backed up in %s, which has %d bytes.", t.Name, path, size)
 	return nil
 }
@@ -143,7 +146,7 @@ func (c *create) write(ctx context.Context, conn *client.Conn, path, secret stri
 // receive writes a new backup of the controller to w.
 func receive(ctx context.Context, conn *client.Conn, w io.Writer, secret string, p *cli.Progress) error {
 	const step = 128 // MiB; each is a line where there is no terminal
-	r, err := conn.Backup(ctx, func(bytes int64) {
+	r, err := conn.Backup(ctx, secret == "", func(bytes int64) {
 		if mib := uint64(bytes) >> 20 / step * step; mib > 0 {
 			p.Say("The controller has read %s", entity.MiB(mib))
 		}
