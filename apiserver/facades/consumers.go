@@ -3,10 +3,7 @@ package facades
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"juju/apiserver/params"
 	"juju/charm"
@@ -81,92 +78,6 @@ func (c *Caller) mirrorConsumer(ctx context.Context, relation int, members entit
 // the latest if it is 0.
 func (c *Caller) sharedSecret(ctx context.Context, model string, relation int, id string, revision int) (entity.SecretValue, error) {
 	return c.Model.CrossModel().SharedSecret(ctx, model, relation, c.Consumer.ID, id, revision)
-}
-
-// An Offering is a model of another controller, as one that consumes an offer of it sees it.
-type Offering interface {
-	Secret(ctx context.Context, model string, relation int, id string, revision int) (entity.SecretValue, error)
-	Close() error
-}
-
-// unitSecret returns the secret that a unit asks for, and others that it is likely to read next. Content of another model's secret
-// comes from there.
-func (c *Caller) unitSecret(ctx context.Context, unit entity.Tag, query entity.SecretQuery) (entity.SecretRead, error) {
-	u, err := c.Model.Unit(ctx, unit.ID)
-	if err != nil {
-		return entity.SecretRead{}, err
-	}
-	read, err := u.Secret(ctx, query)
-	if err != nil {
-		return read, err
-	}
-	if uri := entity.SecretOfKey(read.Secret.ID); uri.Model != "" {
-		there, err := c.secretElsewhere(ctx, entity.UnitService(unit.ID), uri, read.Secret.Revision)
-		if err != nil {
-			return entity.SecretRead{}, err
-		}
-		read.Secret.Content, read.Secret.Revision, read.Secret.Latest = there.Content, there.Revision, there.Latest
-	}
-	return read, nil
-}
-
-// secretElsewhere reads a secret of another model by the relations that a service has with an offer there.
-func (c *Caller) secretElsewhere(ctx context.Context, service string, uri entity.SecretURI, revision int) (entity.SecretValue, error) {
-	none := entity.WithHint(entity.Errorf(entity.NotFound, "secret %q not found", uri),
-		"It is in another model, and %s has no relation with an application there.", service)
-	connections, err := c.Model.CrossModel().Connections(ctx)
-	if err != nil {
-		return entity.SecretValue{}, err
-	}
-	for _, with := range connections {
-		if !with.Consumes || with.Model != uri.Model || with.Near.Service != service || !with.Joined || with.Suspended {
-			continue
-		}
-		v, err := c.secretBy(ctx, with, uri.ID, revision)
-		if kind := entity.KindOf(err); kind != entity.NotFound && kind != entity.Unauthorized {
-			return v, err
-		}
-		none = err
-	}
-	return entity.SecretValue{}, none
-}
-
-// elsewhereTime is how long a unit's request waits for the controller that has a secret.
-const elsewhereTime = 30 * time.Second
-
-// secretBy reads a secret of the model that a relation is with.
-func (c *Caller) secretBy(ctx context.Context, with entity.Connection, id string, revision int) (v entity.SecretValue, err error) {
-	remotes, err := c.Model.CrossModel().Consumed(ctx)
-	if err != nil {
-		return v, err
-	}
-	i := slices.IndexFunc(remotes, func(r entity.Consumed) bool { return r.Name == with.Remote })
-	if i < 0 {
-		return v, entity.Errorf(entity.NotFound, "remote service %q not found", with.Remote)
-	}
-	offer := remotes[i]
-	if offer.External == nil {
-		other, err := c.Controller.Model(ctx, with.Model)
-		if err != nil {
-			return v, err
-		}
-		return other.CrossModel().SharedSecret(ctx, c.Model.UUID(), with.Relation, "", id, revision)
-	}
-	if c.Reach == nil {
-		return v, entity.Errorf(entity.NotSupported, "this controller does not reach others")
-	}
-	ctx, cancel := context.WithTimeout(ctx, elsewhereTime)
-	defer cancel()
-	there, err := c.Reach(ctx, offer)
-	if err != nil {
-		return v, fmt.Errorf("cannot reach controller %q, which has secret %q: %w", offer.External.Name, id, err)
-	}
-	defer there.Close()
-	v, err = there.Secret(ctx, c.Model.UUID(), with.Relation, id, revision)
-	if err == nil {
-		err = v.Content.Check() // it is another controller's
-	}
-	return v, err
 }
 
 // external returns how the controller of an offer is reached, from what a client passes on from it; nil if it is this one.
