@@ -128,6 +128,9 @@ func secretsUpdate(ctx context.Context, c *Caller, p params.UpdateSecrets) (para
 		if len(a.Content.Data) == 0 {
 			a.Content.Data = nil // as clients say that it stays
 		}
+		if a.Label != nil && *a.Label == "" {
+			a.Label = nil // python-libjuju, when the name stays; Juju takes the name away then
+		}
 		return c.Model.Secrets().Update(ctx, id, state.SecretChange{AutoPrune: a.AutoPrune,
 			SecretSettings: entity.SecretSettings{Description: a.Description, Label: a.Label, Content: a.Content.Data}})
 	}), nil

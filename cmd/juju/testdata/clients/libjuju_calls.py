@@ -25,7 +25,6 @@ import libjuju_verbs
 CHARMS = sys.argv[1]
 MISSING = {
     'add_cloud': 'a second cloud',
-    'add_secret': 'secrets',
     'scale': 'a model of Kubernetes',
     'deploy for the host': 'a series that the library knows, as the default',
 }

@@ -97,12 +97,27 @@ async def model(call, m):
 
     async def secrets():
         assert await m.list_secrets() == []
+        uri = await m.add_secret('login', ['password=one', 'user=bob'], info='of the shop')
+        await m.update_secret('login', ['password=two'])
+        (secret,) = await m.list_secrets(show_secrets=True)
+        assert (secret.uri, secret.label, secret.latest_revision, secret.value.data) == (uri, 'login', 2, {'password': 'dHdv'}), secret
+        await m.update_secret('login', new_name='key', info='of all')
+        (secret,) = await m.list_secrets()
+        assert (secret.label, secret.description, secret.latest_revision, secret.value) == ('key', 'of all', 2, None), secret
+        await m.remove_secret('key', revision=1)
+        app = next(iter(m.applications))
+        await m.grant_secret('key', app)
+        (secret,) = await m.list_secrets()
+        assert secret.unknown_fields['access'][0]['target-tag'] == f'application-{app}', secret
+        assert [r.revision for r in secret.revisions] == [2], secret
+        await m.revoke_secret('key', app)
+        await m.remove_secret('key')
+        assert await m.list_secrets() == []
 
     await call('add_ssh_key', keys())
     await call('add_space', spaces())
     await call('storage pools', pools())
-    await call('list_secrets', secrets())
-    await call('add_secret', m.add_secret('s', ['password=b']))
+    await call('secrets', secrets())
     await call('get_metrics', m.get_metrics())
 
 
