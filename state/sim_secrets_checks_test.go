@@ -11,13 +11,9 @@ import (
 	"juju/state/simulationtest"
 )
 
-// checkEvents checks what a unit is to be told of secrets. It may be told, until the cleaner has run, that one has changed
-// which is gone.
+// checkEvents checks what a unit is to be told of secrets.
 func (s *sim) checkEvents(u *simulationtest.Unit, got []entity.SecretEvent) error {
-	rest := slices.DeleteFunc(slices.Clone(got), func(e entity.SecretEvent) bool {
-		return e.Kind == entity.SecretChanged && s.model.Secrets[e.ID] == nil && slices.Contains(s.model.Lingering(), e.ID)
-	})
-	if want := s.model.Told(u); !slices.Equal(rest, want) {
+	if want := s.model.Told(u); !slices.Equal(got, want) {
 		return fmt.Errorf("%s is to be told %v, want %v", u.Name, got, want)
 	}
 	return nil

@@ -126,7 +126,7 @@ func (m *Model) isTaken(label string, s *Service, u *Unit) bool {
 		}
 	}
 	for _, r := range m.Readers {
-		if r.Label == label && r.Unit.Life.Life != entity.Gone && bars(nil, r.Unit) {
+		if r.Label == label && m.Secrets[r.Secret] != nil && r.Unit.Life.Life != entity.Gone && bars(nil, r.Unit) {
 			return true
 		}
 	}

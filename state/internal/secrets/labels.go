@@ -30,11 +30,13 @@ func (c *change) freeLabel(ctx context.Context, owner, service, label string) er
 	}
 	p.labels = true
 	var docs []struct {
-		ID    string `bson:"_id"`
-		Kind  string `bson:"kind"`
-		Owner string `bson:"owner"`
-		Unit  string `bson:"unit"`
-		Token string `bson:"token"`
+		ID     string `bson:"_id"`
+		Kind   string `bson:"kind"`
+		Owner  string `bson:"owner"`
+		Secret string `bson:"secret"` // what a unit has read
+		Model  string `bson:"model"`
+		Unit   string `bson:"unit"`
+		Token  string `bson:"token"`
 	}
 	of := bson.DocElem{Name: "service", Value: service}
 	if service == "" {
@@ -54,6 +56,13 @@ func (c *change) freeLabel(ctx context.Context, owner, service, label string) er
 	for _, d := range docs { // but for those that the transaction changes
 		var err error
 		if d.Kind == modeldb.KindConsumer && c.consumers[d.ID] == nil {
+			if d.Model == "" {
+				if _, err := c.secret(ctx, d.Secret); entity.IsNotFound(err) {
+					continue // it has ended, and the cleaner has not come to it
+				} else if err != nil {
+					return err
+				}
+			}
 			err = hold(modeldb.UnitKey(d.Unit), d.Token)
 		} else if d.Kind == modeldb.KindSecret && c.secrets[d.ID] == nil {
 			err = hold(d.Owner, d.Token)

@@ -341,17 +341,28 @@ func (s Secrets) Events(ctx context.Context, u modeldb.Unit) (events []entity.Se
 		if err != nil {
 			return nil, err
 		}
+		read = slices.DeleteFunc(read, func(c modeldb.SecretConsumer) bool { return c.Latest <= c.Told || c.Token != token })
 		slices.SortFunc(read, func(a, b modeldb.SecretConsumer) int { return strings.Compare(a.ID, b.ID) })
+		var ids []string
 		for _, c := range read {
-			if c.Latest <= c.Told || c.Token != token {
-				continue
+			if c.Model == "" {
+				ids = append(ids, c.Secret, c.Owner)
+			}
+		}
+		slices.Sort(ids)
+		var d documents
+		if len(ids) > 0 {
+			if err := s.fetch(ctx, &d, slices.Compact(ids)); err != nil {
+				return nil, err
+			}
+		}
+		for _, c := range read {
+			doc, there := d.secrets[c.Secret]
+			if c.Model == "" && !(there && d.ownedBy(doc)) {
+				continue // it has ended
 			}
 			label := c.Label
 			if label == "" && (c.Owner == keys[0] || c.Owner == keys[1]) {
-				var doc modeldb.Secret
-				if _, err := s.read(ctx, c.Secret, &doc); err != nil {
-					return nil, err
-				}
 				label = doc.Label
 			}
 			events = append(events, entity.SecretEvent{Kind: entity.SecretChanged, ID: c.Secret, Revision: c.Latest, Label: label})
