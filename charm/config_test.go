@@ -175,6 +175,10 @@ func TestParseSettingsStrings(t *testing.T) {
 		{about: "boolean", settings: map[string]string{"reticulate-splines": "maybe"},
 			err: `option "reticulate-splines" expected boolean, got "maybe"`},
 		{about: "unknown", settings: map[string]string{"nope": ""}, err: `unknown option "nope"`},
+		{about: "secret", settings: map[string]string{"token": "secret:9m4e2mr0ui3e8a215n4g"},
+			want: map[string]any{"token": "secret:9m4e2mr0ui3e8a215n4g"}},
+		{about: "the ID of a secret alone", settings: map[string]string{"token": "9m4e2mr0ui3e8a215n4g"},
+			err: `option "token": secret URI scheme missing not valid`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			got, err := c.ParseSettingsStrings(test.settings)

@@ -189,6 +189,8 @@ func TestParseMetaRejects(t *testing.T) {
 			`metadata.yaml:5: resources.r.filename: expected string, got nothing`},
 		{"payload without type", meta("payloads:\n  p: {}\n"),
 			`metadata.yaml:5: payloads.p.type: expected string, got nothing`},
+		{"another user", meta("charm-user: nobody\n"),
+			`metadata.yaml:4: charm-user: invalid charm-user "nobody" expected one of root, sudoer or non-root`},
 		{"revision is text", meta("revision: x\n"), `metadata.yaml:4: revision: expected int, got "x"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {

@@ -341,21 +341,42 @@ func TestRotationOfSecrets(t *testing.T) {
 	v.told("mysql/1", "remove db 2", "rotate db 2")
 	due(policy.Next(v.now).Sub(v.now))
 
+	// What expires before the next rotation is rotated again soon.
+	early := policy.Next(v.now).Add(time.Hour)
+	v.now = policy.Next(v.now)
+	due(0)
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{
+		Content: content("two again"), Expire: &early}}}}))
+	v.told("mysql/1", "remove db 3", "rotate db 3")
+	due(5 * time.Minute)
+	v.sets("mysql/1", id, "three")
+	v.told("mysql/1", "remove db 4")
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 4}}}))
+
 	// The time of a revision is over, until the owner removes the revision or moves the time.
 	never, soon := entity.RotateNever, v.now.Add(time.Hour)
 	v.ok(v.hook("mysql/1", entity.SecretChanges{Update: []entity.SecretUpdate{{ID: id, SecretSettings: entity.SecretSettings{Rotate: &never, Expire: &soon}}}}))
 	due(time.Hour)
 	v.now = soon
 	due(0)
-	v.told("mysql/1", "expired db 3")
+	v.told("mysql/1", "expired db 5")
 	due(5 * time.Minute)
-	v.reads("mysql/1", entity.SecretQuery{ID: id}, "three in 3 of 3")
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "three in 5 of 5")
 	v.now = v.now.Add(5 * time.Minute)
 	due(0)
-	v.told("mysql/1", "expired db 3")
-	v.ok(v.hook("mysql/1", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 3}}}))
+	v.told("mysql/1", "expired db 5")
+	v.ok(v.hook("mysql/1", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id, Revision: 5}}}))
 	due(0)
 	v.told("mysql/1")
+
+	last := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	for policy, want := range map[entity.RotatePolicy]string{entity.RotateNever: "0001-01-01 00", entity.RotateHourly: "2026-03-31 13",
+		entity.RotateDaily: "2026-04-01 12", entity.RotateWeekly: "2026-04-07 12", entity.RotateMonthly: "2026-05-01 12",
+		entity.RotateQuarterly: "2026-07-01 12", entity.RotateYearly: "2027-03-31 12"} {
+		if got := policy.Next(last).Format("2006-01-02 15"); got != want {
+			t.Errorf("%s: after %v comes %s, want %s", policy, last, got, want)
+		}
+	}
 }
 
 // A user's secret is read by the services to which it is granted; its old revisions are deleted if it says so.
@@ -458,6 +479,40 @@ func TestSecretLabelsOfOneHook(t *testing.T) {
 	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "db")}}))
 	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{read(a, "old"), read(b, "db")}}))
 	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, "y in 1 of 1")
+
+	// A service has no secret with a label by which one of its units calls another.
+	v.lead("wordpress/0")
+	db := "db"
+	v.refused(v.hook("wordpress/0", entity.SecretChanges{Create: []entity.NewSecret{{ID: entity.NewSecretID(),
+		SecretSettings: entity.SecretSettings{Label: &db, Content: content("z")}}}}),
+		entity.AlreadyExists, `secret label "db" for a unit of application "wordpress" already exists`)
+}
+
+// A grant belongs to one relation. Units of a service share their own secrets through its peer relation, which is not for the
+// service's: its units read these anyway.
+func TestScopeOfGrants(t *testing.T) {
+	v := newSafe(t)
+	v.deploy("pair", `{name: pair, summary: s, description: d, requires: {one: mysql, two: mysql}}`, 1)
+	id := v.adds("mysql/0", "db", "one", false)
+	grant := func(unit, id string, r *state.Relation, subject string) error {
+		return v.hook(unit, entity.SecretChanges{Grant: []entity.SecretGrant{{ID: id, Relation: r.ID(), Subject: subject}}})
+	}
+	v.ok(grant("mysql/0", id, v.relate("mysql:server", "pair:one"), "pair"))
+	v.refused(grant("mysql/0", id, v.relate("mysql:server", "pair:two"), "pair"), entity.Invalid, "cannot change secret permission scope")
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+
+	v.deploy("riak", statetest.Riak, 2)
+	v.started("riak/0")
+	v.started("riak/1")
+	v.lead("riak/0")
+	ring := v.relation("riak:ring")
+	shared, own := v.adds("riak/0", "", "two", false), v.adds("riak/0", "", "three", true)
+	v.refused(grant("riak/0", shared, ring, "riak"), entity.Invalid, "cannot change secret permission scope")
+	v.reads("riak/1", entity.SecretQuery{ID: shared}, "two in 1 of 1")
+	v.reads("riak/1", entity.SecretQuery{ID: own}, "permission denied")
+	v.ok(grant("riak/0", own, ring, "riak"))
+	v.reads("riak/1", entity.SecretQuery{ID: own}, "three in 1 of 1")
+	v.checkClean()
 }
 
 // A unit is told of a new revision also when the owner has removed the one that it tracks.

@@ -59,4 +59,16 @@ func TestCharmsWithAManifest(t *testing.T) {
 			t.Errorf("%s: warnings %q", one.name, warnings)
 		}
 	}
+	// So does an upgrade.
+	upgrade := client.SetCharmArgs{Service: "lts"}
+	for _, one := range []struct{ assumes, bases, want string }{
+		{"k8s-api", both, "Charm cannot be deployed because:\n  - charm must be deployed on a Kubernetes cloud"},
+		{"", "{name: ubuntu, channel: '22.04'}", `cannot upgrade from single base "ubuntu@24.04" charm to a charm supporting ["ubuntu@22.04"]. Use --force-series to override.`},
+	} {
+		upgrade.CharmURL = statetest.Charm(t, w.st, "{name: lts, summary: s, description: d, assumes: ["+one.assumes+"]}",
+			"manifest.yaml", "bases: ["+one.bases+"]")
+		if _, err := c.SetCharm(t.Context(), upgrade); err == nil || !strings.Contains(err.Error(), one.want) {
+			t.Errorf("an upgrade: got error %v, want %s", err, one.want)
+		}
+	}
 }
