@@ -37,7 +37,7 @@ func TestEnvironment(t *testing.T) {
 		"http_proxy": "http://legacy:3128", "HTTP_PROXY": "http://legacy:3128",
 		"TZ": "UTC", "TMPDIR": "/var/tmp",
 	}
-	relation := Info{Kind: RelationChanged, RelationID: 0, RemoteUnit: "mysql/9"}
+	relation, ids := Info{Kind: RelationChanged, RelationID: 0, RemoteUnit: "mysql/9"}, map[string]bool{}
 	for what, test := range map[string]struct {
 		info   Info
 		task   *Task
@@ -53,6 +53,9 @@ func TestEnvironment(t *testing.T) {
 			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "mysql/9", "JUJU_REMOTE_APP": "mysql"}},
 		"relation-changed of a service": {info: Info{Kind: RelationChanged, RemoteApplication: "mysql"}, more: vars{
 			"JUJU_HOOK_NAME": "db-relation-changed", "JUJU_DISPATCH_PATH": "hooks/db-relation-changed",
+			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "", "JUJU_REMOTE_APP": "mysql"}},
+		"relation-broken": {info: Info{Kind: RelationBroken, RelationID: 0}, more: vars{
+			"JUJU_HOOK_NAME": "db-relation-broken", "JUJU_DISPATCH_PATH": "hooks/db-relation-broken",
 			"JUJU_RELATION": "db", "JUJU_RELATION_ID": "db:0", "JUJU_REMOTE_UNIT": "", "JUJU_REMOTE_APP": "mysql"}},
 		"relation-departed": {info: Info{Kind: RelationDeparted, RelationID: 7, RemoteUnit: "mysql/0"}, more: vars{
 			"JUJU_HOOK_NAME": "db-relation-departed", "JUJU_DISPATCH_PATH": "hooks/db-relation-departed",
@@ -98,6 +101,10 @@ func TestEnvironment(t *testing.T) {
 			name, value, _ := strings.Cut(entry, "=")
 			got[name] = value
 		}
+		if ids[hctx.id] {
+			t.Errorf("%s has the context of another: %s", what, hctx.id)
+		}
+		ids[hctx.id] = true
 		want := vars{"JUJU_CONTEXT_ID": hctx.id}
 		maps.Copy(want, always)
 		maps.Copy(want, test.more)

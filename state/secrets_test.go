@@ -295,6 +295,10 @@ func TestSecretChangesAreRefused(t *testing.T) {
 			t.Errorf("%s: something has changed", what)
 		}
 	}
+	// Nor is anything else that the hook changes.
+	v.refused(v.unit("mysql/1").CommitHook(v.ctx, entity.HookChanges{CharmState: entity.CharmState{"a": "1"}, Secrets: &entity.SecretChanges{
+		Update: []entity.SecretUpdate{{ID: unknown, SecretSettings: with(nil)}}}}), entity.NotFound, "not found")
+	v.keeps(v.unit("mysql/1"), entity.CharmState{})
 	// Two units may call their own secrets alike.
 	v.adds("mysql/0", "mine", "three", true)
 	v.ok(v.unit("wordpress/0").Destroy(v.ctx, entity.Destruction{}))

@@ -65,7 +65,7 @@ func TestSecretsOfUsers(t *testing.T) {
 	}
 }
 
-// Content is for admins of the model only, and for none that has logged in with the session of a browser.
+// Content is for admins of the model only, and for none that has logged in with the session of a browser. Readers change nothing.
 func TestWhoReadsContent(t *testing.T) {
 	w := newWorld(t)
 	set := entity.SecretSettings{Content: entity.SecretContent{"password": "aHVzaA=="}}
@@ -83,6 +83,11 @@ func TestWhoReadsContent(t *testing.T) {
 		}
 		if got := c.asksSecrets("ListSecrets", reveal); strings.Contains(got, "aHVzaA") != may {
 			t.Errorf("%s reveals %s", who, got)
+		}
+		for _, method := range []string{"CreateSecrets", "UpdateSecrets", "RemoveSecrets", "GrantSecret", "RevokeSecret"} {
+			if got := c.asksSecrets(method, nil); strings.Contains(got, "permission denied") != (who == "read") {
+				t.Errorf("%s asks for %s: %s", who, method, got)
+			}
 		}
 	}
 }
