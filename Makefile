@@ -225,7 +225,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
 	$(GO) test -vet=off -count=1 ./agent/controller/metrics -run '^TestMetricsPage$$' -update
 	$(GO) test -vet=off -count=1 ./provider/providertest -run '^TestProvidersPage$$' -update
-	$(GO) test -vet=off -count=1 ./doc -run '^TestFindings$$' -update
+	$(GO) test -vet=off -count=1 ./doc -run '^(TestFindings|TestContract)$$' -update
 
 site: ## write the documents as web pages into bin/site, to be read without a server
 	@$(GO) run ./doc/site -out $(BIN)/site

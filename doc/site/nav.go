@@ -31,6 +31,7 @@ var navigation = []group{
 	{"Reference", []item{
 		{"doc/cli.md", "Commands"},
 		{"doc/hook-tools.md", "Hook tools"},
+		{"doc/contract.md", "The contract with charms"},
 		{"doc/providers.md", "Clouds"},
 		{"doc/api.md", "API"},
 		{"doc/dashboard.md", "Dashboard"},
