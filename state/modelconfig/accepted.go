@@ -66,7 +66,7 @@ var accepted = []Setting{
 	unused("resource-tags", "string", "", "instances have only juju's own tags"),
 	unused("saas-ingress-allow", "string", everywhere,
 		"an offer opens no ports: to open its service's to some networks only, juju expose SERVICE --to-cidrs CIDRS"),
-	unused("secret-backend", "string", "auto", "there are no secrets yet"),
+	unused("secret-backend", "string", "auto", "the controller's store keeps all secrets"),
 	unused("snap-http-proxy", "string", "", noSnaps),
 	unused("snap-https-proxy", "string", "", noSnaps),
 	unused("snap-store-assertions", "string", "", noSnaps),
