@@ -20,6 +20,7 @@ options:
   weight: {default: 2, type: float}
   reticulate-splines: {default: yes, type: boolean}
   token: {type: secret}
+  key: {type: secret, default: ""}
   released: {default: 2012-04-26, type: string}
   nothing:
   quoted-int: {default: "0x10", type: int, description: 42}
@@ -48,6 +49,7 @@ func TestParseConfig(t *testing.T) {
 		"weight":             {Type: "float", Default: 2.0},
 		"reticulate-splines": {Type: "boolean", Default: true},
 		"token":              {Type: "secret"},
+		"key":                {Type: "secret", Default: ""},
 		"released":           {Type: "string", Default: "2012-04-26"},
 		"nothing":            {Type: "string"},
 		"quoted-int":         {Type: "int", Description: "42", Default: int64(16)},

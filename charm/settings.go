@@ -209,8 +209,8 @@ func (o Option) coerce(name string, value any) (any, error) {
 			return b, nil
 		}
 	case OptionSecret:
-		if value == "" {
-			return nil, nil
+		if value == "" { // no URI, and kept as in Juju
+			return value, nil
 		}
 	}
 	return o.convert(name, value)

@@ -30,7 +30,9 @@ func DebugHooks(ctx context.Context, runDir string, names []string, ready func()
 	run func(context.Context, DebuggedHook) int) error {
 	wants := func(hook string) bool { return len(names) == 0 || slices.Contains(names, hook) }
 	return tool.ServeDebug(ctx, runDir, ready, wants, func(ctx context.Context, req tool.DebugRequest) int {
-		return run(ctx, DebuggedHook{Name: req.Hook, Dir: req.Dir, Env: req.Env, Program: charmProgram(req.Dir, req.Env)})
+		// Charms on ops also log to the shell if this is set, whatever it is; in Juju it is a directory.
+		env := append(slices.Clone(req.Env), "JUJU_DEBUG="+req.Dir)
+		return run(ctx, DebuggedHook{Name: req.Hook, Dir: req.Dir, Env: env, Program: charmProgram(req.Dir, req.Env)})
 	})
 }
 

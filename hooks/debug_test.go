@@ -42,7 +42,7 @@ func (r *rig) debug(script string, names ...string) (ran <-chan string, end func
 // that of the hook. Other hooks run as usual.
 func TestDebuggedHooks(t *testing.T) {
 	r := newRig(t, map[string]string{"start": "echo charm >>ran", "config-changed": "echo charm >>ran"})
-	ran, end := r.debug(`echo "$JUJU_HOOK_NAME" >>ran; open-port 81; exit ${CODE:-0}`, "start", "stop")
+	ran, end := r.debug(`echo "$JUJU_HOOK_NAME" >>ran; test -d "$JUJU_DEBUG" && open-port 81; exit ${CODE:-0}`, "start", "stop")
 	hook := r.mustRun(Info{Kind: Start})
 	if got := hook.Changes().OpenPorts; len(got) != 1 || got[0].From != 81 {
 		t.Errorf("the shell's tools have changed %v", got)
