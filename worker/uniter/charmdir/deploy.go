@@ -46,6 +46,10 @@ const (
 	unpackedDir  = "charm.unpacked"
 )
 
+// urlFile, in the charm directory, has the charm's URL. Juju's agents write it, and charms read it: charm_refresh
+// compares it among units, and takes its time of modification for that of the deployment.
+const urlFile = ".juju-charm"
+
 // manifest lists the files that came with charms. During an upgrade it lists those of both charms, so that the
 // next deployment can remove all of them if this one is interrupted.
 type manifest struct {
@@ -80,11 +84,15 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err := archive.ExpandTo(ctx, unpacked); err != nil {
 		return nil, err
 	}
+	paths, err := addURL(unpacked, url, archive.Manifest())
+	if err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	conflicts := d.conflicts(url, unpacked)
-	if err := d.replace(unpacked, archive.Manifest()); err != nil {
+	if err := d.replace(unpacked, paths); err != nil {
 		return nil, err
 	}
 	if len(conflicts) > 0 {
@@ -92,6 +100,22 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 			"the directory's history has them as they were", d.History.Author, url, listed(conflicts))
 	}
 	return archive.Meta, nil
+}
+
+// addURL adds the file with the charm's URL to the unpacked files, and to their sorted paths.
+func addURL(unpacked, url string, paths []string) ([]string, error) {
+	file := filepath.Join(unpacked, urlFile)
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be a link
+		return nil, err
+	}
+	if err := os.WriteFile(file, []byte(url+"\n"), 0o644); err != nil {
+		return nil, err
+	}
+	i, found := slices.BinarySearch(paths, urlFile)
+	if !found {
+		paths = slices.Insert(slices.Clone(paths), i, urlFile)
+	}
+	return paths, nil
 }
 
 // download fetches the archive and checks its SHA-256.

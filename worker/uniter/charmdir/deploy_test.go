@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const metadata = "name: web\nsummary: s\ndescription: d\nprovides:\n  site: http\n"
@@ -68,7 +69,7 @@ func newDir(t *testing.T) Dir {
 	return Dir{Path: filepath.Join(base, "charm"), Work: filepath.Join(base, "state")}
 }
 
-// tree lists the charm directory: "d name", "name = content", "name -> target".
+// tree lists the charm directory: "d name", "name = content", "name -> target". It leaves out what every charm has.
 func (d Dir) tree(t *testing.T) string {
 	t.Helper()
 	var lines []string
@@ -82,7 +83,7 @@ func (d Dir) tree(t *testing.T) string {
 		case e.Type() == fs.ModeSymlink:
 			target, _ := os.Readlink(path)
 			lines = append(lines, name+" -> "+target)
-		case name != "metadata.yaml" && name != "revision":
+		case name != "metadata.yaml" && name != "revision" && name != urlFile:
 			content, _ := os.ReadFile(path)
 			lines = append(lines, name+" = "+string(content))
 		}
@@ -184,6 +185,38 @@ func TestDeployAndUpgrade(t *testing.T) {
 	info, err := os.Stat(filepath.Join(d.Path, "hooks/install"))
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the hook has mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestCharmsFindTheirURL(t *testing.T) {
+	dir := newDir(t)
+	charms := archives{
+		"local:noble/web-1": {"metadata.yaml": metadata, "-first": ""},
+		"local:noble/web-2": {"metadata.yaml": metadata, urlFile: "of the charm", ".zlast": ""},
+		"local:noble/web-3": {"metadata.yaml": metadata, urlFile: "-> metadata.yaml"},
+	}
+	path := filepath.Join(dir.Path, urlFile)
+	for _, url := range []string{"local:noble/web-1", "local:noble/web-2", "local:noble/web-3", "local:noble/web-1"} {
+		if _, err := dir.Deploy(t.Context(), charms, url); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); string(got) != url+"\n" || err != nil {
+			t.Errorf("%s of %s is %q (%v)", urlFile, url, got, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir.Path, "metadata.yaml")); string(got) != metadata || err != nil {
+			t.Errorf("metadata.yaml of %s is %q (%v)", url, got, err)
+		}
+	}
+	// Its time of modification is that of the deployment, even if the same charm is deployed again.
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Deploy(t.Context(), charms, "local:noble/web-1"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.ModTime().After(before.Add(time.Minute)) {
+		t.Errorf("after the deployment of the same charm: %v, %v", info.ModTime(), err)
 	}
 }
 
