@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
+	"juju/state/constraints"
 	"juju/state/entity"
 )
 
@@ -72,9 +73,12 @@ func (w *warnings) checkUpgrade(ctx context.Context, c *Caller, svc *state.Servi
 	if err := w.assumes(meta, "upgrade", svc.Name(), force); err != nil {
 		return err
 	}
-	own, err := svc.Constraints(ctx)
-	if err != nil {
-		return err
+	var own constraints.Value
+	if !svc.IsSubordinate() {
+		var err error
+		if own, err = svc.Constraints(ctx); err != nil {
+			return err
+		}
 	}
 	return c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		merged, err := overModel(ctx, c, own)

@@ -72,3 +72,31 @@ func TestCharmsWithAManifest(t *testing.T) {
 		}
 	}
 }
+
+// A subordinate service, which has no constraints of its own, is upgraded as others are.
+func TestUpgradeOfASubordinateWithAManifest(t *testing.T) {
+	t.Parallel()
+	cloud := dummytest.New(nil)
+	cloud.SetSeries("noble")
+	w := newWorld(t, onCloud(cloud))
+	c := w.admin().client()
+	charm := func(arch string) string {
+		return statetest.Charm(t, w.st, `{name: agent, summary: s, description: d, subordinate: true,
+requires: {beside: {interface: juju-info, scope: container}}}`,
+			"manifest.yaml", "bases: [{name: ubuntu, channel: '24.04', architectures: ["+arch+"]}]")
+	}
+	_, err := c.Deploy(t.Context(), client.DeployArgs{Service: "agent", CharmURL: charm("amd64")})
+	w.ok(err)
+	both, other := charm("amd64, arm64"), charm("s390x")
+	_, err = c.SetCharm(t.Context(), client.SetCharmArgs{Service: "agent", CharmURL: both})
+	w.ok(err)
+	const want = "the charm was built for architecture s390x, and the machines have amd64, arm64"
+	if _, err = c.SetCharm(t.Context(), client.SetCharmArgs{Service: "agent", CharmURL: other}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	svc, err := w.st.Service(t.Context(), "agent")
+	w.ok(err)
+	if svc.CharmURL() != both {
+		t.Errorf("the charm is %s, not %s", svc.CharmURL(), both)
+	}
+}
