@@ -29,6 +29,7 @@ type fakeBackend struct {
 	version   string
 	epoch     int64 // by which the unit believes to lead
 	term      int64 // by which the leader leads
+	ending    bool  // the unit leads, but not for as long as is-leader promises
 	shared    entity.LeaderSettings
 	kept      entity.CharmState
 	payloads  []entity.Payload
@@ -377,10 +378,13 @@ func (b *fakeBackend) SetServiceStatus(ctx context.Context, unit entity.Tag, epo
 func (b *fakeBackend) Lead(_ context.Context, d time.Duration) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if d != leaderPromise {
-		return 0, fmt.Errorf("asked for %v", d)
+	switch {
+	case d == leaderPromise && b.ending:
+		return 0, b.down
+	case d == leaderPromise || d == 0:
+		return b.epoch, b.down
 	}
-	return b.epoch, b.down
+	return 0, fmt.Errorf("asked for %v", d)
 }
 
 // logRecorder is a log that tests read.

@@ -16,15 +16,21 @@ type Leadership interface {
 // leaderPromise is how long a unit is guaranteed to remain leader after is-leader reports it.
 const leaderPromise = 30 * time.Second
 
-// leads returns the epoch of the unit's leadership claim, 0 if it is not the leader.
+// leads returns the epoch of the unit's leadership claim, 0 if it is not the leader. It promises nothing, so that a
+// unit whose claim is not renewed, as when it is dying, can do for 30 seconds what is-leader has told it that it may.
 func (c *Context) leads(ctx context.Context) (epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
-	return c.params.Leadership.Lead(ctx, leaderPromise)
+	if epoch, err = c.params.Leadership.Lead(ctx, leaderPromise); err != nil || epoch != 0 {
+		return epoch, err
+	}
+	return c.params.Leadership.Lead(ctx, 0)
 }
 
 func (c toolContext) IsLeader(ctx context.Context) (bool, error) {
-	epoch, err := c.leads(ctx)
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	epoch, err := c.params.Leadership.Lead(ctx, leaderPromise)
 	return epoch != 0, err
 }
 

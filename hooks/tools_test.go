@@ -258,6 +258,8 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.status = entity.Status{Status: entity.StatusWord(w[1])} })
 	case "deposed": // the unit knows it
 		s.backend.change(func(b *fakeBackend) { b.epoch, b.term = 0, b.term+1 })
+	case "ending": // its leadership, soon
+		s.backend.change(func(b *fakeBackend) { b.ending = true })
 	case "replaced": // or does not
 		s.backend.change(func(b *fakeBackend) { b.term++ })
 	case "kept":

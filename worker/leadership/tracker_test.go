@@ -258,6 +258,11 @@ func TestLeadKeepsItsPromise(t *testing.T) {
 		if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 0 || err != nil {
 			t.Errorf("not renewed: %d, %v", epoch, err)
 		}
+		// But until the end of the term, the unit leads.
+		now, _ := tracker.Epoch()
+		if epoch, err := tracker.Lead(t.Context(), 0); epoch != now || err != nil {
+			t.Errorf("to the end of the term: %d, %v, and not %d", epoch, err, now)
+		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := newController()
