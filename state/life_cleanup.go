@@ -165,8 +165,7 @@ func (st *State) cleanup(ctx context.Context, doc modeldb.Cleanup) (done bool, a
 		done, err = st.secrets().DropGrants(ctx, doc.Arg)
 		return done, 0, err
 	case modeldb.CleanupSecret:
-		done, err = st.secrets().DropSecret(ctx, doc.Arg)
-		return done, 0, err
+		err = st.secrets().DropSecret(ctx, doc.Arg)
 	case modeldb.CleanupTell:
 		err = st.secrets().Tell(ctx, doc.Arg)
 	case modeldb.CleanupSettings:

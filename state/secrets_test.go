@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	mgo "gopkg.in/mgo.v2"
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -574,6 +571,21 @@ func TestIDsOfRemovedSecrets(t *testing.T) {
 	v.checkClean()
 }
 
+// A cleaner that was held up does not take a secret for the removed one of the same ID.
+func TestACleanerComesLateToARemovedSecret(t *testing.T) {
+	v := newSafe(t)
+	first, id := v.adds("mysql/0", "", "one", false), v.adds("mysql/0", "", "one", false)
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: first}}}))
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	v.st.Before(func() { // the late one has read what is to be cleaned
+		v.clean()
+		v.ok(v.hook("mysql/0", entity.SecretChanges{Create: []entity.NewSecret{{ID: id, SecretSettings: entity.SecretSettings{Content: content("two")}}}}))
+	})
+	v.clean()
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 1 of 1")
+	v.checkClean()
+}
+
 // If the latest revision was removed, its content can be set again.
 func TestContentOfARemovedRevision(t *testing.T) {
 	v := newSafe(t)
@@ -588,30 +600,6 @@ func TestContentOfARemovedRevision(t *testing.T) {
 	}
 	v.sets("mysql/0", id, "two")
 	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 3 of 3")
-	v.checkClean()
-}
-
-// The secrets of a removed unit are deleted after what is left of them, which may have to wait for a transaction.
-func TestSecretsOfRemovedUnitsAreDeletedLast(t *testing.T) {
-	v := newSafe(t)
-	id, unfinished := v.adds("mysql/1", "own", "one", true), bson.NewObjectId()
-	v.ok(v.st.Write(v.ctx, "secrets", func(c *mgo.Collection) error {
-		if err := c.Database.C("txns").Insert(bson.M{"_id": unfinished, "s": 2}); err != nil {
-			return err
-		}
-		return c.UpdateId(id+"/1", bson.M{"$push": bson.M{"txn-queue": unfinished.Hex() + "_12345678"}})
-	}))
-	v.ok(v.unit("mysql/1").Destroy(v.ctx, entity.Destruction{}))
-	v.end("mysql/1")
-	for range 2 {
-		if left, _, err := v.st.Cleaner().Cleanup(v.ctx); err != nil || left != 1 {
-			t.Fatalf("%d cleanups are left (%v), want 1", left, err)
-		}
-	}
-	v.ok(v.st.Write(v.ctx, "txns", func(c *mgo.Collection) error {
-		return c.UpdateId(unfinished, bson.M{"$set": bson.M{"s": 6}})
-	}))
-	v.clean()
 	v.checkClean()
 }
 

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,15 +10,20 @@ import (
 
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/mongo"
 	"juju/state/mongo/cursor"
 )
 
 // dueAtOnce is how many secrets one transaction changes when a rotation or expiry is due, or units are told of a revision.
 const dueAtOnce = 20
+
+// dropAtOnce is how many documents one transaction removes of a removed secret.
+const dropAtOnce = 100
 
 // Due has owners told of the rotations and expiries whose time has come. again is the time until the next one; 0 if none is
 // known.
@@ -132,18 +138,10 @@ func (s Secrets) DropParty(ctx context.Context, token string) (done bool, err er
 	if err != nil {
 		return false, err
 	}
-	left := 0
-	for _, doc := range owned {
-		ended, err := s.DropSecret(ctx, doc.ID)
-		if err != nil {
+	for _, doc := range owned { // the secrets themselves go last: they say what is left
+		if err := s.DropSecret(ctx, doc.ID); err != nil {
 			return false, err
 		}
-		if !ended {
-			left++
-		}
-	}
-	if left > 0 {
-		return false, nil // the secrets themselves go last: they say what is left
 	}
 	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{of})
 	return rest == 0, err
@@ -178,10 +176,41 @@ func (s Secrets) forget(ctx context.Context, read []modeldb.SecretConsumer) erro
 	})
 }
 
-// DropSecret deletes what is left of a removed secret: its revisions, its grants, and what units have read of it.
-func (s Secrets) DropSecret(ctx context.Context, id string) (done bool, err error) {
-	rest, err := s.DB.DeleteUntouched(ctx, modeldb.SecretsC, bson.D{{"secret", id}})
-	return rest == 0, err
+// DropSecret removes what is left of a removed secret: its revisions, its grants, and what units have read of it. If another
+// secret has that ID now, nothing is left: it was made once everything was gone.
+func (s Secrets) DropSecret(ctx context.Context, id string) error {
+	for more := true; more; {
+		err := s.DB.Change(ctx, func(o *modeltxn.Ops) error {
+			more = false
+			var doc modeldb.Secret
+			var owner modeldb.Party
+			there, err := s.read(ctx, id, &doc)
+			switch {
+			case err != nil:
+				return err
+			case !there:
+				o.Assert(modeldb.SecretsC, id, txn.DocMissing)
+			default:
+				if _, err := s.read(ctx, doc.Owner, &owner); err != nil || owner.Token == doc.Token {
+					return cmp.Or(err, mongo.ErrNothing)
+				}
+				o.Assert(modeldb.SecretsC, id, bson.D{{"token", doc.Token}})
+			}
+			left, err := s.DB.IDs(ctx, modeldb.SecretsC, bson.D{{"secret", id}})
+			if err != nil || len(left) == 0 {
+				return cmp.Or(err, mongo.ErrNothing)
+			}
+			more = len(left) > dropAtOnce
+			for _, one := range left[:min(len(left), dropAtOnce)] {
+				o.Remove(modeldb.SecretsC, one, nil)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DropGrants deletes what was granted while a removed relation lasted, by the relation's key. Revisions that units of
