@@ -222,7 +222,10 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 			return err
 		},
 		expect: func(error) (simulationtest.Answer, error) {
-			if s.model.Services[name] != nil {
+			switch {
+			case s.model.Life.Life != entity.Alive:
+				return simulationtest.Answer{entity.NotAlive}, nil
+			case s.model.Services[name] != nil:
 				return simulationtest.Answer{entity.AlreadyExists}, nil
 			}
 			for _, id := range placement {

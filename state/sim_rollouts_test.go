@@ -187,7 +187,7 @@ func (s *sim) resume(svc *simulationtest.Service, batch int, timeout time.Durati
 func (s *sim) advance(svc *simulationtest.Service) *simAction {
 	lost := map[string]bool{}
 	for _, u := range svc.Members() {
-		lost[u.Name] = !s.up(unitTag(u)) || !s.calm && s.rnd.IntN(20) == 0 // its connection can be lost, too
+		lost[u.Name] = !s.up(unitTag(u)) || !s.calm && s.rnd.IntN(12) == 0 // its connection can be lost, too
 	}
 	return s.onService(simRollouts, "advance", svc, func(h *state.Service) error {
 		_, err := h.AdvanceRollout(s.ctx, func(unit string) bool { return lost[unit] })
