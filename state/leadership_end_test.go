@@ -77,6 +77,32 @@ func TestLeadershipDuringServiceRemoval(t *testing.T) {
 	w.empty()
 }
 
+// A unit that dies alone makes way for another. In a dying service all units are dying, and one of them leads to the end.
+func TestDyingUnitsLeadADyingService(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 3)
+	for _, name := range []string{"mysql/0", "mysql/1", "mysql/2"} {
+		w.started(name)
+	}
+	w.claims("mysql/0", 1)
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.denied("mysql/0")
+	w.writes("mysql/0", 1, true) // until its term ends
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.clean()
+	w.claims("mysql/0", 1)
+	w.denied("mysql/1")
+	w.end("mysql/0")
+	w.claims("mysql/2", 2)
+	w.writes("mysql/2", 2, true)
+	w.ok(w.unit("mysql/2").EnsureDead(w.ctx))
+	w.denied("mysql/2")
+	w.claims("mysql/1", 3)
+	w.end("mysql/1")
+	w.ok(w.unit("mysql/2").Remove(w.ctx))
+	w.leases(0)
+}
+
 func TestLeasesAreRemovedWithTheirModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)

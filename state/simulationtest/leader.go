@@ -25,6 +25,11 @@ func (l *Lead) left(now time.Time) time.Duration {
 // Leads reports whether a unit leads its service.
 func (u *Unit) Leads() bool { return u.Service.Lead.Leader == u }
 
+// mayLead reports whether a unit may lead its service: one that is Dying if all are.
+func (u *Unit) mayLead() bool {
+	return u.Life.Life == entity.Alive || u.Life.Life == entity.Dying && u.Service.Life.Life == entity.Dying
+}
+
 // Claim has a unit lead its service, or go on to lead it, for some time.
 func (m *Model) Claim(u *Unit, d time.Duration) Answer {
 	if u.Life.Life == entity.Gone {
@@ -33,7 +38,7 @@ func (m *Model) Claim(u *Unit, d time.Duration) Answer {
 	l := &u.Service.Lead
 	left := l.left(m.Now)
 	held := l.holder != nil && l.holder != u && left > 0 && l.holder.Life.Life < entity.Dead
-	if u.Life.Life != entity.Alive || held {
+	if held || !u.mayLead() {
 		return Answer{entity.LeadershipRefused}
 	}
 	if l.holder == u {

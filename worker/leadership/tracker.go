@@ -18,7 +18,7 @@ var logger = loggo.GetLogger("juju.worker.leadership")
 type API interface {
 	// ClaimLeadership makes the unit the leader of its service for at least d from the call, or
 	// extends its leadership. It returns the epoch of the claim. The error is
-	// entity.LeadershipRefused while another unit leads, and for a unit that is not Alive.
+	// entity.LeadershipRefused while another unit leads, and for a unit that is not Alive while its service is.
 	ClaimLeadership(ctx context.Context, unit entity.Tag, d time.Duration) (epoch int64, err error)
 	// ReleaseLeadership ends the unit's leadership, if it is the leader.
 	ReleaseLeadership(ctx context.Context, unit entity.Tag) error
@@ -44,12 +44,12 @@ type Tracker struct {
 	term     time.Duration
 	claiming chan struct{} // held by the claim in progress
 	changed  chan struct{}
-	retired  chan struct{}
-	retire   sync.Once
 
-	mu    sync.Mutex
-	known bool  // the controller has answered a claim
-	epoch int64 // of the last granted claim; 0 if its term has ended
+	mu      sync.Mutex
+	retired bool
+	turned  chan struct{} // closed when retired changes
+	known   bool          // the controller has answered a claim
+	epoch   int64         // of the last granted claim; 0 if its term has ended
 	// The end of that term. The monotonic clock stops while the machine is suspended, and the wall clock may be
 	// set back: the term has ended when either says so.
 	until, wall time.Time
@@ -58,7 +58,7 @@ type Tracker struct {
 // NewTracker returns a Tracker for the unit, whose claims have the given term. It claims nothing until Run is called.
 func NewTracker(api API, unit entity.Tag, term time.Duration) *Tracker {
 	return &Tracker{api: api, unit: unit, term: term, claiming: make(chan struct{}, 1), changed: make(chan struct{}, 1),
-		retired: make(chan struct{})}
+		turned: make(chan struct{})}
 }
 
 // Changed is signalled when the result of Epoch has changed.
@@ -102,26 +102,44 @@ func (t *Tracker) Lead(ctx context.Context, d time.Duration) (epoch int64, err e
 	}
 }
 
-// Retire stops claiming: a unit that is not Alive leads until its term ends, but does not renew it.
-func (t *Tracker) Retire() { t.retire.Do(func() { close(t.retired) }) }
+// Retire stops claiming, or begins again: a retired unit leads until its term ends, but does not renew it.
+func (t *Tracker) Retire(retired bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.retired != retired {
+		t.retired = retired
+		close(t.turned)
+		t.turned = make(chan struct{})
+	}
+}
+
+// isRetired also returns the channel that is closed when that changes.
+func (t *Tracker) isRetired() (bool, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.retired, t.turned
+}
 
 // Run claims and renews until ctx ends. The unit keeps the rest of its term unless Release is called.
 func (t *Tracker) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		select {
-		case <-t.retired:
-			t.sleep(ctx, nil, t.expire())
-			t.expire()
-			<-ctx.Done()
-			return
+		retired, turned := t.isRetired()
+		switch {
+		case !retired:
+			t.sleep(ctx, turned, t.attempt(ctx, turned))
+		case t.expire() > 0:
+			t.sleep(ctx, turned, t.expire())
 		default:
+			select {
+			case <-turned:
+			case <-ctx.Done():
+			}
 		}
-		t.sleep(ctx, t.retired, t.attempt(ctx))
 	}
 }
 
 // attempt claims or renews, and waits while another unit leads. It returns the time until the next attempt.
-func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
+func (t *Tracker) attempt(ctx context.Context, turned <-chan struct{}) (pause time.Duration) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if left := t.expire(); left > 0 {
 		bounded, cancel = context.WithTimeout(ctx, left)
@@ -135,7 +153,7 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 	case errors.Is(err, entity.LeadershipRefused) && left <= 0:
 		// The request's timeout limits this wait.
 		began := time.Now()
-		if err := t.block(ctx); err == nil && time.Since(began) >= minBlockPause {
+		if err := t.block(ctx, turned); err == nil && time.Since(began) >= minBlockPause {
 			return 0
 		}
 		return retryPause // another unit was faster, or this one is no longer Alive
@@ -149,14 +167,14 @@ func (t *Tracker) attempt(ctx context.Context) (pause time.Duration) {
 }
 
 // block waits until the leadership may be vacant, or the Tracker is retired.
-func (t *Tracker) block(ctx context.Context) error {
+func (t *Tracker) block(ctx context.Context, turned <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := make(chan struct{})
 	defer close(over)
 	go func() {
 		select {
-		case <-t.retired:
+		case <-turned:
 			cancel()
 		case <-over:
 		}

@@ -198,7 +198,7 @@ func TestARetiredLeaderLeadsToTheEndOfItsTerm(t *testing.T) {
 		second, end := begin(t, c, web1)
 		defer end()
 		leads(t, second, 0)
-		first.Retire()
+		first.Retire(true)
 		time.Sleep(Term - time.Millisecond)
 		leads(t, first, 1)
 		leads(t, second, 0)
@@ -206,11 +206,13 @@ func TestARetiredLeaderLeadsToTheEndOfItsTerm(t *testing.T) {
 		leads(t, first, 0)
 		leads(t, second, 2)
 		claims := c.claims
-		second.Retire()
+		second.Retire(true)
 		time.Sleep(time.Hour)
 		if leads(t, second, 0); c.claims != claims {
 			t.Errorf("retired units have made %d claims", c.claims-claims)
 		}
+		second.Retire(false) // its service is dying too
+		leads(t, second, 2)
 	})
 }
 
@@ -250,7 +252,7 @@ func TestLeadKeepsItsPromise(t *testing.T) {
 		}
 		// When it can't be renewed, it can't be promised.
 		time.Sleep(halfTerm / 2)
-		tracker.Retire()
+		tracker.Retire(true)
 		c.mu.Lock()
 		c.refuses = true
 		c.mu.Unlock()
@@ -389,7 +391,7 @@ func TestChangesOfTheLeader(t *testing.T) {
 		time.Sleep(Term)
 		changed(t, first, false, "a renewal")
 		changed(t, second, false, "another refusal")
-		first.Retire()
+		first.Retire(true)
 		time.Sleep(Term)
 		changed(t, first, true, "the end of a retired leader's term")
 		changed(t, second, true, "its successor's claim")
@@ -410,7 +412,7 @@ func TestARetiredUnitWaitsForNothing(t *testing.T) {
 		if c.blocked != 1 {
 			t.Errorf("%d units wait for a release, want 1", c.blocked)
 		}
-		second.Retire()
+		second.Retire(true)
 		synctest.Wait()
 		if c.blocked != 0 {
 			t.Error("the retired unit still waits")

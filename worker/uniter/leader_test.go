@@ -93,6 +93,22 @@ func TestAnAgentReleasesItsLeadershipAfterItsLastHook(t *testing.T) {
 	}
 }
 
+// A dying unit comes to lead its service if that is dying too, as when the leader was faster; it is elected by no hook.
+func TestADyingUnitLeadsADyingService(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"leader-elected": "exit 1",
+		"stop":           `touch ../begun; until is-leader | grep True; do sleep 0.01; done; leader-set last=word`,
+	})
+	r.start()
+	r.settle(nil)
+	r.c.change(func() { r.c.unit.Life, r.c.unit.ServiceLife = entity.Dying, entity.Dying })
+	r.awaitFile("begun")
+	r.c.change(func() { r.c.leads = 2 })
+	if r.end(); r.c.shared["last"] != "word" {
+		t.Errorf("the leader has set %v", r.c.shared)
+	}
+}
+
 // A hook that has set something for the whole service fails if its unit no longer leads by the
 // claim that it led by then, and nothing that it has set is written.
 func TestALeaderThatWasReplacedCommitsNothing(t *testing.T) {

@@ -133,9 +133,8 @@ func (r *remote) refresh(ctx context.Context) error {
 		}
 		r.snapshot.Unit, r.unitStale = unit, false
 	}
-	if r.snapshot.Unit.Life != entity.Alive {
-		r.leader.Retire()
-	}
+	// Another unit is to lead, unless all are dying.
+	r.leader.Retire(r.snapshot.Unit.Life != entity.Alive && r.snapshot.Unit.ServiceLife == entity.Alive)
 	r.snapshot.Epoch, r.snapshot.EpochKnown = r.leader.Epoch()
 	if r.command != nil && r.command.Context.Err() != nil {
 		r.command = nil

@@ -42,7 +42,7 @@ func refusedLeadership() error {
 
 // Claim makes the unit the leader of its service, or extends its leadership, for at least d from the call. It
 // returns the epoch to pass to writes that only a leader may make. The error is entity.LeadershipRefused
-// while another unit leads, and if the unit is not Alive.
+// while another unit leads, and if the unit is not Alive, unless its service is Dying: then all are, and have things to end.
 func (l Leadership) Claim(ctx context.Context, u modeldb.Unit, d time.Duration) (epoch int64, err error) {
 	if d < MinLease || d > MaxLease {
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d,
@@ -77,9 +77,7 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 			return 0, false, orRefused(err)
 		}
 	}
-	if u, err = l.DB.Unit(ctx, u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
-		return 0, false, refusedLeadership()
-	} else if err != nil {
+	if u, err = l.eligible(ctx, u.Name); err != nil {
 		return 0, false, err
 	}
 	leader, there, err := l.DB.Leader(ctx, service)
@@ -108,6 +106,21 @@ func orRefused(err error) error {
 		err = refusedLeadership()
 	}
 	return err
+}
+
+// eligible returns a unit that may lead its service; the error is entity.LeadershipRefused if it may not.
+func (l Leadership) eligible(ctx context.Context, name string) (modeldb.Unit, error) {
+	u, err := l.DB.Unit(ctx, name)
+	if err == nil && u.Life == entity.Dying {
+		var s modeldb.Service
+		if s, err = l.DB.Service(ctx, u.Service); err == nil && s.Life == entity.Dying {
+			return u, nil
+		}
+	}
+	if entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
+		err = refusedLeadership()
+	}
+	return u, err
 }
 
 // isFree reports whether any unit may take a lease: it has expired or was released, or its holder is Dead or removed.
@@ -150,9 +163,8 @@ func (l Leadership) makeLeaders(ctx context.Context, service string) error {
 // becomeLeader is the second step of a claim, by the holder of the lease.
 func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int64) error {
 	return l.DB.Change(ctx, func(o *modeltxn.Ops) error {
-		if u, err := l.DB.Unit(ctx, u.Name); entity.IsNotFound(err) || err == nil && u.Life != entity.Alive {
-			return refusedLeadership()
-		} else if err != nil {
+		u, err := l.eligible(ctx, u.Name)
+		if err != nil {
 			return err
 		}
 		leader, there, err := l.DB.Leader(ctx, u.Service)
@@ -164,7 +176,7 @@ func (l Leadership) becomeLeader(ctx context.Context, u modeldb.Unit, epoch int6
 		case !there || leader.Epoch >= epoch:
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
-		o.AssertLife(modeldb.UnitsC, u.Name, entity.Alive)
+		o.AssertLife(modeldb.UnitsC, u.Name, u.Life)
 		o.Update(modeldb.LeadersC, u.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.Name}, {"epoch", epoch}}}})
 		return nil
