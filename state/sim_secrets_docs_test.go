@@ -126,10 +126,8 @@ func (h *hiding) stale(fresh *hiding) (ids []string) {
 	return ids
 }
 
-// is reports whether a party is there, with a token. Services of other models, to which secrets are granted, have none.
-func (h *hiding) is(key, token string) bool {
-	return h.docs[key] != nil && h.docs[key].Token == token || h.docs[key] == nil && token == ""
-}
+// is reports whether a party is there, with a token.
+func (h *hiding) is(key, token string) bool { return h.docs[key] != nil && h.docs[key].Token == token }
 
 // secret returns a secret, unless it has ended.
 func (h *hiding) secret(id string) *hiddenDoc {
@@ -156,7 +154,7 @@ func (h *hiding) stands(d *hiddenDoc) bool {
 		_, there := of.Revisions[n]
 		return there
 	case d.Kind == modeldb.KindGrant:
-		return d.OwnerToken == of.Token && h.is(d.Subject, d.Token) && h.is(d.Scope, d.ScopeToken)
+		return d.OwnerToken == of.Token && (d.Token == "" || h.is(d.Subject, d.Token)) && h.is(d.Scope, d.ScopeToken)
 	}
 	return d.OwnerToken == of.Token && h.is(modeldb.UnitKey(d.Unit), d.Token)
 }

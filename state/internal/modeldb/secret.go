@@ -88,7 +88,7 @@ type SecretGrant struct {
 	Secret     string `bson:"secret"`
 	OwnerToken string `bson:"ownertoken"`
 	Subject    string `bson:"subject"` // a key
-	Token      string `bson:"token"`   // of the subject's party
+	Token      string `bson:"token"`   // of the subject's party; "" if it has none
 	Scope      string `bson:"scope"`   // the key of a relation, or of the model
 	ScopeToken string `bson:"scopetoken"`
 	// ScopeName is the name of the relation.
@@ -97,6 +97,9 @@ type SecretGrant struct {
 	// it ends with the relation.
 	Tracked []int `bson:"tracked"`
 }
+
+// Leaves reports whether the subject is a service of another model, which has no party here.
+func (g SecretGrant) Leaves() bool { return g.Token == "" }
 
 // A SecretConsumer is what a unit has read of a secret.
 type SecretConsumer struct {

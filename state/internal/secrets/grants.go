@@ -21,24 +21,20 @@ func (c *change) access(ctx context.Context, doc *modeldb.Secret, u modeldb.Unit
 	}
 	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
 		g, err := c.grantTo(ctx, doc, subject)
-		if err != nil || g != nil {
-			return scopeOf(g), err
+		if err != nil {
+			return "", err
+		}
+		if g != nil && !g.Leaves() {
+			return g.Scope, nil
 		}
 	}
 	return "", entity.Errorf(entity.Unauthorized, "permission denied")
 }
 
-func scopeOf(g *modeldb.SecretGrant) string {
-	if g == nil {
-		return ""
-	}
-	return g.Scope
-}
-
 // inForce reports whether a grant of a secret is in force: its owner, whom it is for and while what it lasts still have the
 // tokens with which it was made. tokenOf returns the token of the party with a key; "" if there is none.
 func inForce(g modeldb.SecretGrant, doc *modeldb.Secret, tokenOf func(key string) string) bool {
-	return g.OwnerToken == doc.Token && g.Token == tokenOf(g.Subject) && g.ScopeToken == tokenOf(g.Scope)
+	return g.OwnerToken == doc.Token && (g.Leaves() || g.Token == tokenOf(g.Subject)) && g.ScopeToken == tokenOf(g.Scope)
 }
 
 // grantTo returns the grant of a secret to a subject; nil if none is in force.
@@ -169,7 +165,7 @@ func (c *change) put(ctx context.Context, e *edited, g modeldb.SecretGrant) erro
 	if err != nil {
 		return err
 	}
-	if g.Token == "" {
+	if g.Leaves() {
 		if err := c.oneMore(ctx, limits.SharedSecrets, "scope", g.Scope); err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (d documents) mayRead(u modeldb.Unit, doc modeldb.Secret) bool {
 		return true
 	}
 	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
-		if g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]; there && inForce(g, &doc, d.token) {
+		if g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]; there && !g.Leaves() && inForce(g, &doc, d.token) {
 			return true
 		}
 	}

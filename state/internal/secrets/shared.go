@@ -47,7 +47,7 @@ func (s Secrets) shared(ctx context.Context, rel modeldb.Relation) ([]modeldb.Se
 	}
 	return slices.DeleteFunc(grants, func(g modeldb.SecretGrant) bool {
 		doc, there := d.secrets[g.Secret]
-		return !there || !d.ownedBy(doc) || !inForce(g, &doc, d.token)
+		return !there || !g.Leaves() || !d.ownedBy(doc) || !inForce(g, &doc, d.token)
 	}), d, nil
 }
 
@@ -85,7 +85,7 @@ func (s Secrets) ReadShared(ctx context.Context, rel modeldb.Relation, id string
 	if !d.ownedBy(doc) {
 		return v, errNotFound(id)
 	}
-	if g, there := d.grants[grant]; !there || g.Scope != scope || !inForce(g, &doc, d.token) {
+	if g, there := d.grants[grant]; !there || !g.Leaves() || g.Scope != scope || !inForce(g, &doc, d.token) {
 		return v, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
 	sealed, there := d.contents[content]
