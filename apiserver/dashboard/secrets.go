@@ -37,15 +37,11 @@ func secretsPage(ctx context.Context, v Visit) (any, error) {
 		}
 		for _, s := range all {
 			row := SecretRow{ID: s.ID, Name: s.Label, Description: s.Description, Rotation: cmp.Or(string(s.Rotate), string(entity.RotateNever)),
-				Revision: s.Latest, Updated: s.Updated, Expires: s.Expire}
+				Revision: s.Latest, Updated: s.Updated, Expires: s.Expire,
+				Readers: strings.Join(s.Readers(), ", ")}
 			if s.Owner.Kind != entity.KindModel {
 				row.Owner = s.Owner.ID
 			}
-			var readers []string
-			for _, a := range s.Access {
-				readers = append(readers, a.Subject)
-			}
-			row.Readers = strings.Join(readers, ", ")
 			page.Rows = append(page.Rows, row)
 		}
 		slices.SortFunc(page.Rows, func(a, b SecretRow) int {

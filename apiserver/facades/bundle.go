@@ -61,8 +61,8 @@ func exportBundle(ctx context.Context, c *Caller, p params.ExportBundleParams) (
 	}
 	for _, s := range secrets {
 		text := fmt.Sprintf("secret %q, %s, is omitted", s.Label, entity.SecretURI{ID: s.ID})
-		for _, a := range s.Access {
-			text += fmt.Sprintf("; application %q may read it", a.Subject)
+		for _, reader := range s.Readers() {
+			text += fmt.Sprintf("; application %q may read it", reader)
 		}
 		warnings = append(warnings, text)
 	}

@@ -364,3 +364,12 @@ type SecretInfo struct {
 	Revisions   []SecretRevision `json:"revisions,omitempty"`
 	Access      []SecretAccess   `json:"access,omitempty"`
 }
+
+// Readers returns the names of the services and units to which the secret is granted.
+func (i SecretInfo) Readers() []string {
+	var names []string
+	for _, a := range i.Access {
+		names = append(names, a.Subject)
+	}
+	return names
+}

@@ -83,16 +83,12 @@ func items(ctx context.Context, st *state.State) (map[string]map[string]item, er
 		return nil, err
 	}
 	for _, s := range secrets {
-		var readers []string
-		for _, a := range s.Access {
-			readers = append(readers, a.Subject)
-		}
 		owner := "the model"
 		if s.Owner.Kind != entity.KindModel {
 			owner = s.Owner.ID
 		}
 		all["secret"][s.ID] = item{about: strings.TrimSpace("of " + owner + " " + s.Label), what: "access",
-			now: cmp.Or(strings.Join(readers, " "), "none")}
+			now: cmp.Or(strings.Join(s.Readers(), " "), "none")}
 	}
 	return all, nil
 }
