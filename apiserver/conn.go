@@ -276,6 +276,10 @@ func (c *conn) work(
 		defer release()
 		return r.Call(ctx, who, req.Params)
 	}
+	if r.Effect >= facades.Named && r.Effect != facades.Checks && !r.Handler.Waits {
+		c.server.changing.RLock()
+		defer c.server.changing.RUnlock()
+	}
 	entry := c.auditing(who, r, req, began)
 	ctx, span := c.span(controller.Noting(ctx, entry.note), who, req)
 	var err error

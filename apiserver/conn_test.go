@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,11 +29,13 @@ import (
 	"juju/state/statetest"
 )
 
-// with adds routes for a test, for users at the model.
-func (w *world) with(methods map[string]facades.Handler) {
+// with adds routes for a test, for users at the model. They change nothing.
+func (w *world) with(methods map[string]facades.Handler) { w.withEffect(facades.Reads, methods) }
+
+func (w *world) withEffect(effect facades.Effect, methods map[string]facades.Handler) {
 	all := routes()
 	for name, h := range methods {
-		all = append(all, facades.Route{"Test", 1, name, facades.AtModel, facades.Reader, facades.Reads, facades.AnyLogin, nil, h})
+		all = append(all, facades.Route{"Test", 1, name, facades.AtModel, facades.Reader, effect, facades.AnyLogin, nil, h})
 	}
 	w.server.table = facades.NewTable(all)
 }
@@ -414,5 +417,51 @@ func TestServeEndsWithItsListener(t *testing.T) {
 	}
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection is left")
+	}
+}
+
+// A server that is told to stop answers what users have it change, unless that takes too long, and begins nothing more.
+func TestChangesAreAnsweredBeforeTheServerStops(t *testing.T) {
+	t.Parallel()
+	for name, patience := range map[string]time.Duration{"soon": time.Hour, "too late": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, limited(func(l *Limits) { l.StopTime = patience }))
+			begun, release := make(chan context.Context, 1), make(chan struct{})
+			w.withEffect(facades.Changes, map[string]facades.Handler{
+				"Slow": facades.Act(func(ctx context.Context, _ *facades.Caller, _ facades.None) error {
+					begun <- ctx
+					select {
+					case <-release:
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}),
+				"More": facades.Act(func(ctx context.Context, _ *facades.Caller, _ facades.None) error { return ctx.Err() })})
+			r := w.admin()
+			id := r.send("Test", 1, "Slow", "", nil)
+			ctx := <-begun
+			w.stop(errors.New("told to stop"))
+			if patience < time.Hour {
+				<-ctx.Done()
+				if code := r.ended(); code != websocket.CloseGoingAway {
+					t.Errorf("the connection ends with %d", code)
+				}
+				return
+			}
+			for w.server.changing.TryRLock() {
+				w.server.changing.RUnlock()
+				runtime.Gosched()
+			}
+			r.send("Test", 1, "More", "", nil)
+			close(release)
+			if reply := r.read(); reply.RequestID != id || reply.Err() != nil {
+				t.Errorf("the answer is %+v", reply)
+			}
+			if code := r.ended(); code != websocket.CloseGoingAway {
+				t.Errorf("the connection ends with %d", code)
+			}
+		})
 	}
 }

@@ -49,6 +49,8 @@ type Limits struct {
 	// RequestTime is how long each may stand still: see clock.
 	Requests    int
 	RequestTime time.Duration
+	// StopTime limits how long users' requests that change something are still answered when the server stops.
+	StopTime time.Duration
 	// CloudTime limits all calls to the cloud in one request.
 	CloudTime time.Duration
 	// Watches is the maximum number of watches of a connection, and MemberWatches that of all connections of one user
@@ -101,7 +103,7 @@ func limitsFor(files int, memory int64) Limits {
 		// task's results, 4 MiB, or what a hook changes, of which limits.HookBytes and limits.HookSettings leave room for the rest.
 		Frame: 16 << 20, LoginFrame: 16 << 10, Values: 100_000,
 		Memory: requests, MemoryShare: requests / 8, MemoryWait: 30 * time.Second, MemoryGrace: 10 * time.Second,
-		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
+		Requests: 32, RequestTime: 5 * time.Minute, StopTime: 3 * time.Second, CloudTime: 30 * time.Second, Watches: 1024, MemberWatches: 8192,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
 		Commands: 8, UserCommands: 2, CommandTime: 5 * time.Minute, CommandOutput: 4 << 20,
 		Charm: entity.MaxCharm, Resource: entity.MaxResource, Binaries: entity.MaxBinaries, UploadTime: 10 * time.Minute,

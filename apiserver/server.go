@@ -82,6 +82,7 @@ type Server struct {
 	readiness       readiness
 	mirrors         dashboard.Mirrors
 
+	changing sync.RWMutex // held for reading by users' requests that change something
 	stopping sync.RWMutex // held for writing once, to reject new requests
 	stopped  bool
 	active   sync.WaitGroup // HTTP requests and websockets
@@ -146,10 +147,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve serves TLS connections to l, and those of Dial, until ctx ends or the listener fails. When it returns, l is
-// closed and every connection has ended.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+// Serve serves TLS connections to l, and those of Dial, until ctx ends or the listener fails. Then it answers the users' requests
+// that change something, for up to Limits.StopTime. When it returns, l is closed and every connection has ended.
+func (s *Server) Serve(told context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
 	defer cancel(errBye)
 	hs := &http.Server{
 		Handler:           s.handler,
@@ -167,10 +168,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { ended <- hs.Serve(s.limiter.listen(s.handed)) }()
 	var err error
 	select {
-	case <-ctx.Done():
+	case <-told.Done():
 	case err = <-ended:
 		ended <- nil
 	}
+	s.answer(ctx)
 	cancel(errBye)
 	_ = hs.Close() // also aborts requests such as uploads
 	for range cap(ended) {
@@ -186,6 +188,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("cannot serve the API: %w", err)
 	}
 	return nil
+}
+
+// answer waits until the users' requests that change something are answered: who has asked for a change is told what became
+// of it. No further one begins until ctx has ended.
+func (s *Server) answer(ctx context.Context) {
+	answered := make(chan struct{})
+	s.active.Go(func() {
+		s.changing.Lock()
+		defer s.changing.Unlock()
+		close(answered)
+		<-ctx.Done()
+	})
+	timeout := time.NewTimer(s.limits.StopTime)
+	defer timeout.Stop()
+	select {
+	case <-answered:
+	case <-timeout.C:
+	}
 }
 
 // Presence returns what is known about the connections of agents, to this controller and to those that share its store.
