@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Violation is a guarantee that was broken.
@@ -256,7 +257,8 @@ func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 		c.succeed(u, last)
 		return true
 	case next == nil:
-	case last.kind == "leader-elected" && word != "": // it is skipped if the unit no longer leads
+	case (last.kind == "leader-elected" || strings.HasPrefix(last.kind, "secret-")) && word != "":
+		// it is skipped if the unit no longer leads, or the secret is gone
 	case word == "retry":
 		wrong("retried-first", "%s after %s failed", next, last)
 	case !last.ended:
