@@ -586,6 +586,19 @@ func TestACleanerComesLateToARemovedSecret(t *testing.T) {
 	v.checkClean()
 }
 
+// A label of a secret that was removed can be another's at once, before the cleaner has come.
+func TestLabelsOfRemovedSecrets(t *testing.T) {
+	v := newSafe(t)
+	id := v.adds("mysql/0", "", "one", false)
+	v.ok(v.grants("mysql/0", id, "wordpress"))
+	v.ok(v.hook("wordpress/0", entity.SecretChanges{Track: []entity.SecretTracking{{ID: id, Revision: 1, Label: "db"}}}))
+	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, "one in 1 of 1")
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, `consumer label "db" not found`)
+	v.adds("wordpress/0", "db", "two", true)
+	v.reads("wordpress/0", entity.SecretQuery{Label: "db"}, "two in 1 of 1")
+}
+
 // If the latest revision was removed, its content can be set again.
 func TestContentOfARemovedRevision(t *testing.T) {
 	v := newSafe(t)

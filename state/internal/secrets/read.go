@@ -175,9 +175,16 @@ func (s Secrets) Read(ctx context.Context, u modeldb.Unit, q entity.SecretQuery)
 // labelled returns the ID of the secret that a unit calls by a label: its own or its service's, or one that it has read.
 func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb.SecretConsumer, label string) (string, error) {
 	for _, c := range tracked {
-		if c.Label == label && label != "" {
-			return c.Secret, nil
+		if c.Label != label || label == "" {
+			continue
 		}
+		var d documents
+		if err := s.fetch(ctx, &d, []string{c.Secret, c.Owner}); err != nil {
+			return "", err
+		}
+		if doc, there := d.secrets[c.Secret]; c.Model != "" || there && d.ownedBy(doc) {
+			return c.Secret, nil
+		} // otherwise it has ended, and the cleaner has not come to it
 	}
 	owners := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
 	owned, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, bson.DocElem{Name: "label", Value: label},
