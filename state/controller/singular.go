@@ -30,7 +30,7 @@ func (c *Controller) ClaimSingular(ctx context.Context, node string, d time.Dura
 		if err != nil {
 			return 0, err
 		}
-		next := lease.Doc{ID: singularID, Holder: node, Epoch: max(held.Epoch, fenced) + 1, Duration: lease.WholeMillis(d)}
+		next := held.Taken(node, max(held.Epoch, fenced)+1, d)
 		switch {
 		case held.Holder == node && held.Epoch == c.claimed.Load():
 			next = held.Renewed(d)

@@ -114,6 +114,16 @@ func (l Lease) Renewed(d time.Duration) Doc {
 	return next
 }
 
+// Taken returns the lease for a holder, for at least d from now. If it is the holder's already, in another epoch, it is never
+// shortened: an earlier process of the holder may still rely on it.
+func (l Lease) Taken(holder string, epoch int64, d time.Duration) Doc {
+	next := Doc{ID: l.ID, Holder: holder, Epoch: epoch, Duration: WholeMillis(d)}
+	if l.Holder == holder {
+		next.Duration = max(next.Duration, WholeMillis(l.Left))
+	}
+	return next
+}
+
 // Released returns the lease without a holder.
 func (l Lease) Released() Doc { return Doc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1} }
 

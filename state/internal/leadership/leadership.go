@@ -94,7 +94,7 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 		done, err = l.Leases.Swap(ctx, held, held.Renewed(d))
 		return held.Epoch, done, err
 	}
-	next := lease.Doc{ID: held.ID, Holder: u.Name, Epoch: max(held.Epoch, leader.Epoch) + 1, Duration: d}
+	next := held.Taken(u.Name, max(held.Epoch, leader.Epoch)+1, d)
 	if taken, err := l.Leases.Swap(ctx, held, next); err != nil || !taken {
 		return 0, false, err
 	}
