@@ -341,8 +341,12 @@ func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*sta
 
 // machineAgent is what the agent of a machine does with the machine itself.
 func (s *sim) machineAgent(m *simulationtest.Machine) *simAction {
-	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers)+len(m.Storage) > 0 &&
-		(s.calm || s.rnd.IntN(4) > 0) {
+	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying {
+		return nil
+	}
+	holds := len(m.Units)+len(m.Containers)+len(m.Storage) > 0
+	rarely := len(m.Units)+len(m.Containers) > 0 && s.rnd.IntN(4) > 0
+	if holds && (s.calm || rarely) {
 		return nil
 	}
 	return s.machineDead(m, "machine agent")
