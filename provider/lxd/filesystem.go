@@ -100,7 +100,14 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 				modelKey: e.config.Model, storageKey: params.Storage},
 		},
 	})
-	return f, err
+	if err != nil {
+		return f, err
+	}
+	// A pool "dir" needs project quotas of its filesystem, and takes sizes without a word where there are none.
+	if err := c.client.get(ctx, at+"/state", nil, nil); err != nil {
+		logger.Warningf("storage %s can grow beyond its %d MiB: LXD's storage pool %q counts nothing: %v", params.Storage, params.Size, pool, err)
+	}
+	return f, nil
 }
 
 // dashed returns the id of a storage instance in a form for use in names.
