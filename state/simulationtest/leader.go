@@ -53,7 +53,9 @@ func (m *Model) Release(u *Unit) Answer {
 	if u.Life.Life == entity.Gone {
 		return Answer{entity.NotFound}
 	}
-	if l := &u.Service.Lead; l.holder == u {
+	l := &u.Service.Lead
+	l.left(m.Now) // a controller that has started looks now
+	if l.holder == u {
 		*l = Lead{}
 	}
 	return nil
