@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"juju/state/entity"
+	"juju/state/internal/modeldb"
 	"juju/state/simulationtest"
 )
 
@@ -130,11 +131,23 @@ func (s *sim) waitsForStorage(cleanup *simDoc) bool {
 	return false
 }
 
+// leasesToEnd returns the services whose leases the cleaner will look at.
+func (s *sim) leasesToEnd() (services []string) {
+	for _, d := range s.shadow.docs["cleanups"] {
+		if service, _, _ := strings.Cut(d.Arg, "#"); d.Kind == modeldb.CleanupLease {
+			services = append(services, service)
+		}
+	}
+	return services
+}
+
 // cleaner runs the cleaner until it has nothing to do.
 func (s *sim) cleaner() *simAction {
 	left := 0
+	var leases []string // of services that are gone, perhaps with another of the same name
 	return &simAction{what: "clean", by: "cleaner",
 		run: func() (err error) {
+			leases = s.leasesToEnd()
 			for range 30 {
 				before := s.shadow.transactions()
 				if left, _, err = s.st.Cleaner().Cleanup(s.ctx); err != nil {
@@ -147,6 +160,7 @@ func (s *sim) cleaner() *simAction {
 			return errors.New("the cleaner never ends")
 		},
 		expect: func(error) (simulationtest.Answer, error) {
+			s.model.Look(leases)
 			s.model.Clean()
 			wait := 0
 			for id, d := range s.shadow.docs["cleanups"] {

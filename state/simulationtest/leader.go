@@ -61,6 +61,15 @@ func (m *Model) Release(u *Unit) Answer {
 	return nil
 }
 
+// Look is when the controller looks at the leases of services: of one that it has not seen, the time begins.
+func (m *Model) Look(services []string) {
+	for _, name := range services {
+		if s := m.Services[name]; s != nil {
+			s.Lead.left(m.Now)
+		}
+	}
+}
+
 // Restart is a restart of the controller.
 func (m *Model) Restart() {
 	for _, s := range m.Services {
