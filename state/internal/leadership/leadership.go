@@ -9,6 +9,7 @@
 package leadership
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -98,7 +99,12 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 	if taken, err := l.Leases.Swap(ctx, held, next); err != nil || !taken {
 		return 0, false, err
 	}
-	return next.Epoch, true, l.becomeLeader(ctx, u, next.Epoch)
+	err = l.becomeLeader(ctx, u, next.Epoch)
+	if _, gone := l.DB.Unit(ctx, u.Name); err != nil && entity.IsNotFound(gone) { // perhaps with its service and the cleanup of its lease
+		_, dropped := l.Leases.Drop(ctx, lease.Lease{Doc: next, There: true})
+		err = cmp.Or(dropped, err)
+	}
+	return next.Epoch, true, err
 }
 
 func orRefused(err error) error {
