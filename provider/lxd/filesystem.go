@@ -103,11 +103,23 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 	if err != nil {
 		return f, err
 	}
-	// A pool "dir" needs project quotas of its filesystem, and takes sizes without a word where there are none.
-	if err := c.client.get(ctx, at+"/state", nil, nil); err != nil {
-		logger.Warningf("storage %s can grow beyond its %d MiB: LXD's storage pool %q counts nothing: %v", params.Storage, params.Size, pool, err)
+	if !c.counts(ctx, pool, at) {
+		logger.Warningf("storage %s can grow beyond its %d MiB: LXD's storage pool %q counts nothing", params.Storage, params.Size, pool)
 	}
 	return f, nil
+}
+
+// counts reports whether a pool holds a volume to its size, as far as LXD says. A pool "dir" does only if its filesystem has
+// project quotas, and takes sizes without a word if it has none. LXD 5.0 answers 500 to the question for the use of a volume
+// then, and later ones leave it out.
+func (c *Cloud) counts(ctx context.Context, pool, volume string) bool {
+	var of api.StoragePool
+	if err := c.client.get(ctx, "/1.0/storage-pools/"+url.PathEscape(pool), nil, &of); err != nil || of.Driver != "dir" {
+		return true
+	}
+	var state api.StorageVolumeState
+	err := c.client.get(ctx, volume+"/state", nil, &state)
+	return err == nil && state.Usage != nil || err != nil && !strings.Contains(err.Error(), "Not supported")
 }
 
 // dashed returns the id of a storage instance in a form for use in names.

@@ -16,8 +16,11 @@ import (
 
 // A pool that counts nothing takes a volume's size without a word, as LXD's "dir" does on most filesystems: the log says so.
 func TestSizesThatNothingHolds(t *testing.T) {
-	counts, made := false, false
+	driver, state, made := "", "", false
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /1.0/storage-pools/fast", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"type": "sync", "metadata": {"driver": %q}}`, driver)
+	})
 	mux.HandleFunc("GET /1.0/storage-pools/fast/resources", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"type": "sync", "metadata": {"space": {"total": 10737418240}}}`)
 	})
@@ -30,18 +33,25 @@ func TestSizesThatNothingHolds(t *testing.T) {
 		io.WriteString(w, `{"type": "error", "error_code": 404, "error": "Storage volume not found"}`)
 	})
 	mux.HandleFunc("/1.0/storage-pools/fast/volumes/custom/{name}/state", func(w http.ResponseWriter, _ *http.Request) {
-		if counts {
-			io.WriteString(w, `{"type": "sync", "metadata": {"usage": {"used": 0}}}`)
-			return
+		if state == "" {
+			w.WriteHeader(http.StatusInternalServerError)
+			state = `"type": "error", "error_code": 500, "error": "Not supported"`
 		}
-		w.WriteHeader(http.StatusInternalServerError)
-		io.WriteString(w, `{"type": "error", "error_code": 500, "error": "Not supported"}`)
+		io.WriteString(w, "{"+state+"}")
 	})
 	cloud := answeredBy(t, mux)
 	cloud.config.Pool = "fast"
 	e := &environ{cloud: cloud, config: provider.Config{Model: providertest.ModelA}}
-	for _, counts = range []bool{true, false} {
-		made = false
+	for _, c := range []struct {
+		driver, state string
+		warns         bool
+	}{
+		{"dir", "", true},
+		{"dir", `"type": "sync", "metadata": {"usage": null}`, true},
+		{"dir", `"type": "sync", "metadata": {"usage": {"used": 0}}`, false},
+		{"lvm", "", false}, // it counts when the volume is in use
+	} {
+		driver, state, made = c.driver, c.state, false
 		var log loggo.TestWriter
 		if err := loggo.RegisterWriter(t.Name(), &log); err != nil {
 			t.Fatal(err)
@@ -51,8 +61,8 @@ func TestSizesThatNothingHolds(t *testing.T) {
 		if _, gone := loggo.RemoveWriter(t.Name()); err != nil || gone != nil || !made {
 			t.Fatal(err, gone, made)
 		}
-		if said := fmt.Sprint(log.Log()); counts == strings.Contains(said, "storage data/0 can grow beyond its 1024 MiB") {
-			t.Errorf("if LXD counts (%t), the log says %s", counts, said)
+		if said := fmt.Sprint(log.Log()); c.warns != strings.Contains(said, "storage data/0 can grow beyond its 1024 MiB") {
+			t.Errorf("of %+v the log says %s", c, said)
 		}
 	}
 }
