@@ -276,7 +276,7 @@ func (c *conn) work(
 		defer release()
 		return r.Call(ctx, who, req.Params)
 	}
-	if r.Effect >= facades.Named && r.Effect != facades.Checks && !r.Handler.Waits {
+	if audits(who, r, false) && !r.Handler.Waits {
 		c.server.changing.RLock()
 		defer c.server.changing.RUnlock()
 	}

@@ -42,7 +42,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 		"an eighth of that, at most %s; %s", "waits; the connection of the one who holds the most ends"},
 	{"Requests RequestTime", "requests of a connection at once; how long each may make no progress", "%s; %s",
 		"more are read when one is done; took too long"},
-	{"StopTime", "changes of users that are answered when the controller stops", "%s",
+	{"StopTime", "users' requests for changes by the API that are answered when the controller stops; uploads and pages are cut", "%s",
 		"the connection is closed, and nobody says whether the change was made"},
 	{"CloudTime", "a cloud's answers to one request", "%s", "told to try again, and nothing is written"},
 	{"Watches MemberWatches", "watches of a connection; of one user, with such consumers, or agent", "%s; %s", "refused"},
