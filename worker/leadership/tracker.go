@@ -84,16 +84,17 @@ func (t *Tracker) left() time.Duration {
 }
 
 // Lead returns the epoch of a claim by which the unit leads its service for at least d from now. It renews the
-// claim if necessary, and returns 0 if the unit will not lead for that long.
+// claim if necessary, and returns 0 if the unit will not lead for that long. A retired unit asks anew, even if it does not
+// lead: while its hook runs nobody tells the Tracker that all others are dying too.
 func (t *Tracker) Lead(ctx context.Context, d time.Duration) (epoch int64, err error) {
 	for claimed := false; ; claimed = true {
 		t.mu.Lock()
-		known, epoch, left := t.known, t.epoch, t.left()
+		known, epoch, left, retired := t.known, t.epoch, t.left(), t.retired
 		t.mu.Unlock()
 		switch {
 		case known && left >= d && epoch != 0:
 			return epoch, nil
-		case known && (left <= 0 || claimed):
+		case known && (left <= 0 && !retired || claimed):
 			return 0, nil
 		}
 		if err := t.claim(ctx); err != nil && !errors.Is(err, entity.LeadershipRefused) {

@@ -109,6 +109,21 @@ func TestADyingUnitLeadsADyingService(t *testing.T) {
 	}
 }
 
+// It comes to lead also if its service is destroyed while its last hook runs.
+func TestAServiceDiesDuringALastHook(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"stop": `touch ../begun; until is-leader | grep True; do sleep 0.01; done; leader-set last=word`,
+	})
+	r.start()
+	r.settle(nil)
+	r.c.change(func() { r.c.unit.Life = entity.Dying })
+	r.awaitFile("begun")
+	r.c.change(func() { r.c.unit.ServiceLife, r.c.leads = entity.Dying, 2 })
+	if r.end(); r.c.shared["last"] != "word" {
+		t.Errorf("the leader has set %v", r.c.shared)
+	}
+}
+
 // A hook that has set something for the whole service fails if its unit no longer leads by the
 // claim that it led by then, and nothing that it has set is written.
 func TestALeaderThatWasReplacedCommitsNothing(t *testing.T) {
