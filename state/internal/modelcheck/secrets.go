@@ -40,7 +40,7 @@ func judgeSecrets(v *view, id string) *check.Wrong {
 				return v.unlessCleaned(where, "its unit does not exist", modeldb.CleanupParty, doc.Text("token"))
 			}
 		case modeldb.KindGrant:
-			if v.ended(doc.Text("subject"), doc.Text("token")) {
+			if token := doc.Text("token"); token != "" && v.ended(doc.Text("subject"), token) {
 				return v.unlessCleaned(where, "whom it is for does not exist", modeldb.CleanupParty, doc.Text("token"))
 			}
 			if scope := doc.Text("scope"); v.Get(modeldb.SecretsC, scope) == nil {
