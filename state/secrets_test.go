@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
@@ -580,6 +584,36 @@ func TestACleanerComesLateToARemovedSecret(t *testing.T) {
 	v.st.Before(func() { // the late one has read what is to be cleaned
 		v.clean()
 		v.ok(v.hook("mysql/0", entity.SecretChanges{Create: []entity.NewSecret{{ID: id, SecretSettings: entity.SecretSettings{Content: content("two")}}}}))
+	})
+	v.clean()
+	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 1 of 1")
+	v.checkClean()
+}
+
+// Nor for one whose owner has ended, while mgo/txn has made the secret and not yet its owner's party.
+func TestACleanerComesWhileASecretIsMade(t *testing.T) {
+	v := newSafe(t)
+	first, id := v.adds("mysql/0", "", "one", false), v.adds("mysql/0", "", "one", false)
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: first}}}))
+	v.ok(v.hook("mysql/0", entity.SecretChanges{Remove: []entity.SecretRemoval{{ID: id}}}))
+	var party bson.M
+	write := func(f func(c *mgo.Collection) error) { v.ok(v.st.Write(v.ctx, "secrets", f)) }
+	defer v.st.RewriteOps(func(ops []txn.Op) []txn.Op {
+		if party != nil && ops[0].C == "secrets" && ops[0].Id == id { // the cleaner is about to remove what is left
+			write(func(c *mgo.Collection) error { return c.Insert(party) })
+			party = nil
+		}
+		return ops
+	})()
+	v.st.Before(func() {
+		v.clean()
+		v.ok(v.hook("mysql/1", entity.SecretChanges{Create: []entity.NewSecret{{ID: id, OfUnit: true, SecretSettings: entity.SecretSettings{Content: content("two")}}}}))
+		write(func(c *mgo.Collection) error {
+			if err := c.FindId("u#mysql/1").One(&party); err != nil {
+				return err
+			}
+			return c.RemoveId("u#mysql/1")
+		})
 	})
 	v.clean()
 	v.reads("mysql/1", entity.SecretQuery{ID: id}, "two in 1 of 1")

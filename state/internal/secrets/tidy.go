@@ -191,18 +191,24 @@ func (s Secrets) DropSecret(ctx context.Context, id string) error {
 			case !there:
 				o.Assert(modeldb.SecretsC, id, txn.DocMissing)
 			default:
-				if _, err := s.read(ctx, doc.Owner, &owner); err != nil || owner.Token == doc.Token {
+				ended, err := s.read(ctx, doc.Owner, &owner)
+				if err != nil || owner.Token == doc.Token {
 					return cmp.Or(err, mongo.ErrNothing)
 				}
 				o.Assert(modeldb.SecretsC, id, bson.D{{"token", doc.Token}})
+				if ended { // with another of its name
+					o.Assert(modeldb.SecretsC, doc.Owner, bson.D{{"token", owner.Token}})
+				} else {
+					o.Assert(modeldb.SecretsC, doc.Owner, txn.DocMissing)
+				}
 			}
-			left, err := s.DB.IDs(ctx, modeldb.SecretsC, bson.D{{"secret", id}})
+			left, err := s.leftOf(ctx, id)
 			if err != nil || len(left) == 0 {
 				return cmp.Or(err, mongo.ErrNothing)
 			}
 			more = len(left) > dropAtOnce
 			for _, one := range left[:min(len(left), dropAtOnce)] {
-				o.Remove(modeldb.SecretsC, one, nil)
+				o.Remove(modeldb.SecretsC, one.ID, nil)
 			}
 			return nil
 		})
@@ -211,6 +217,16 @@ func (s Secrets) DropSecret(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// leftOf returns the ids of what there is of a secret besides itself: one more than can be removed at once.
+func (s Secrets) leftOf(ctx context.Context, id string) (left []struct {
+	ID string `bson:"_id"`
+}, err error) {
+	err = s.DB.Reading(ctx, modeldb.SecretsC, func(c *mgo.Collection) error {
+		return cursor.Find(c, bson.D{{"secret", id}}).Select(bson.D{{"_id", 1}}).Limit(dropAtOnce + 1).All(&left)
+	})
+	return left, err
 }
 
 // DropGrants deletes what was granted while a removed relation lasted, by the relation's key. Revisions that units of
