@@ -2,6 +2,7 @@ package params
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,13 @@ type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
+// settingsSent are the settings that a ModelConfig has in JSON.
+var settingsSent = slices.Concat(modelconfig.All, []modelconfig.Setting{modelconfig.AgentVersion})
+
 // MarshalJSON writes every known setting that is present.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
-	for _, s := range append(modelconfig.All, modelconfig.AgentVersion) {
+	for _, s := range settingsSent {
 		if v, ok := c[s.Key]; ok {
 			values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
 		}
@@ -51,7 +55,7 @@ func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*c = ModelConfig{}
-	for _, s := range append(modelconfig.All, modelconfig.AgentVersion) {
+	for _, s := range settingsSent {
 		v, ok := values[s.Key]
 		if !ok {
 			continue
