@@ -187,6 +187,8 @@ func (s *scriptHook) run(command string) string {
 	} else if err != nil {
 		s.t.Fatal(err)
 	}
+	s.mu.Lock() // as the tools have changed what names depend on
+	defer s.mu.Unlock()
 	return s.named(strings.ReplaceAll(out.String(), s.dir, "DIR"))
 }
 
