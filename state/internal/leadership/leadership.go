@@ -99,10 +99,11 @@ func (l Leadership) claim(ctx context.Context, u modeldb.Unit, d time.Duration) 
 	if taken, err := l.Leases.Swap(ctx, held, next); err != nil || !taken {
 		return 0, false, err
 	}
-	err = l.becomeLeader(ctx, u, next.Epoch)
-	if _, gone := l.DB.Unit(ctx, u.Name); err != nil && entity.IsNotFound(gone) { // perhaps with its service and the cleanup of its lease
-		_, dropped := l.Leases.Drop(ctx, lease.Lease{Doc: next, There: true})
-		err = cmp.Or(dropped, err)
+	if err = l.becomeLeader(ctx, u, next.Epoch); err != nil {
+		if _, gone := l.DB.Unit(ctx, u.Name); entity.IsNotFound(gone) { // perhaps with its service and the cleanup of its lease
+			_, dropped := l.Leases.Drop(ctx, lease.Lease{Doc: next, There: true})
+			err = cmp.Or(dropped, err)
+		}
 	}
 	return next.Epoch, true, err
 }

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,10 @@ import (
 // access returns the scope by which a unit may read a secret: "" if it is its own or its service's. The error is
 // Unauthorized if it may not.
 func (c *change) access(ctx context.Context, doc *modeldb.Secret, u modeldb.Unit) (scope string, err error) {
-	if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
+	if slices.Contains(keysOf(u), doc.Owner) {
 		return "", nil
 	}
-	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
+	for _, subject := range keysOf(u) {
 		g, err := c.grantTo(ctx, doc, subject)
 		if err != nil {
 			return "", err

@@ -76,11 +76,18 @@ func keep[D any](docs map[string]D, id string, raw bson.Raw) error {
 	return err
 }
 
+// keysOf returns the keys of a unit's service and of the unit, which may own secrets and be granted some.
+func keysOf(u modeldb.Unit) []string {
+	return []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)}
+}
+
 // readBy are the ids of what decides whether a unit may read a secret of an owner, and of the scope of its grant, as far as
 // they are known.
 func readBy(u modeldb.Unit, id, owner, scope string) []string {
-	ids := []string{id, modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service),
-		modeldb.SecretGrantID(id, modeldb.UnitKey(u.Name)), modeldb.SecretGrantID(id, modeldb.ServiceKey(u.Service))}
+	ids := []string{id}
+	for _, key := range keysOf(u) {
+		ids = append(ids, key, modeldb.SecretGrantID(id, key))
+	}
 	for _, key := range []string{owner, scope} {
 		if key != "" {
 			ids = append(ids, key)
@@ -94,15 +101,10 @@ func (d documents) mayRead(u modeldb.Unit, doc modeldb.Secret) bool {
 	if !d.ownedBy(doc) {
 		return false
 	}
-	if doc.Owner == modeldb.UnitKey(u.Name) || doc.Owner == modeldb.ServiceKey(u.Service) {
-		return true
-	}
-	for _, subject := range []string{modeldb.ServiceKey(u.Service), modeldb.UnitKey(u.Name)} {
-		if g, there := d.grants[modeldb.SecretGrantID(doc.ID, subject)]; there && !g.Leaves() && inForce(g, &doc, d.token) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keysOf(u), func(key string) bool {
+		g, there := d.grants[modeldb.SecretGrantID(doc.ID, key)]
+		return doc.Owner == key || there && !g.Leaves() && inForce(g, &doc, d.token)
+	})
 }
 
 // ownedBy reports whether the owner of a secret is there.
@@ -178,15 +180,18 @@ func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb
 		if c.Label != label || label == "" {
 			continue
 		}
+		if c.Model != "" {
+			return c.Secret, nil
+		}
 		var d documents
 		if err := s.fetch(ctx, &d, []string{c.Secret, c.Owner}); err != nil {
 			return "", err
 		}
-		if doc, there := d.secrets[c.Secret]; c.Model != "" || there && d.ownedBy(doc) {
+		if doc, there := d.secrets[c.Secret]; there && d.ownedBy(doc) {
 			return c.Secret, nil
 		} // otherwise it has ended, and the cleaner has not come to it
 	}
-	owners := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
+	owners := keysOf(u)
 	owned, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, bson.DocElem{Name: "label", Value: label},
 		bson.DocElem{Name: "service", Value: u.Service})
 	if err != nil {
@@ -256,9 +261,8 @@ func valueOf(u modeldb.Unit, doc modeldb.Secret, mine modeldb.SecretConsumer, re
 
 // Owned returns the secrets of a unit and of its service, by ID, with their grants.
 func (s Secrets) Owned(ctx context.Context, u modeldb.Unit) ([]entity.SecretInfo, error) {
-	owners := []string{modeldb.UnitKey(u.Name), modeldb.ServiceKey(u.Service)}
 	docs, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret,
-		bson.DocElem{Name: "owner", Value: bson.D{{"$in", owners}}})
+		bson.DocElem{Name: "owner", Value: bson.D{{"$in", keysOf(u)}}})
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
