@@ -47,7 +47,7 @@ func LockMachine(ctx context.Context, path, who string, waiting func(holder stri
 		return nil, err
 	}
 	l = &MachineLock{path: path, lock: lock}
-	if err := l.endLeft(); err != nil {
+	if err := readLock(path).Process.endInterrupted(ctx); err != nil { // left running by a killed agent
 		l.Unlock()
 		return nil, err
 	}
@@ -61,16 +61,6 @@ func fifoOf(path string) string { return path + ".held" }
 
 // Unlock releases the lock.
 func (l *MachineLock) Unlock() { l.lock.Unlock() }
-
-// endLeft kills a hook left running by a killed agent.
-func (l *MachineLock) endLeft() error {
-	left := readLock(l.path).Process
-	alive, err := left.runs()
-	if err != nil || !alive {
-		return err
-	}
-	return left.end(termGrace)
-}
 
 // runs records the process that is about to exec a hook.
 func (l *MachineLock) runs(p Process) error {

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,7 +15,7 @@ const termGrace = 2 * time.Second
 // A Process is a hook's process, which leads a process group.
 type Process struct {
 	process.Identity
-	// Lock is the file of the MachineLock under which the hook runs; "" for none.
+	// Lock is the file of the first MachineLock under which the hook runs; "" for none.
 	Lock string `json:"lock,omitempty"`
 }
 
@@ -39,38 +38,30 @@ func (p Process) end(grace time.Duration) error {
 	return process.EndGroup(context.Background(), p.Identity, grace)
 }
 
-// lockLook is the interval at which EndInterrupted polls a lock.
-const lockLook = 10 * time.Millisecond
-
 // EndInterrupted stops the hook recorded in p if it is still running: it terminates its process group,
 // then kills it, and returns nil once it has exited. It does not touch processes that have reused the
 // PID, or background children of a hook that exited by itself.
-//
-// A hook that runs under a lock is stopped while holding the lock, by this function or by the next holder, so that
-// the next hook does not start until all its processes have exited.
 func EndInterrupted(p Process) error {
-	if err := endInterrupted(p); err != nil {
+	if err := p.endInterrupted(context.Background()); err != nil {
 		return fmt.Errorf("cannot end the interrupted hook: %w", err)
 	}
 	return nil
 }
 
-func endInterrupted(p Process) error {
-	for {
-		if alive, err := p.runs(); err != nil || !alive {
+// endInterrupted is EndInterrupted. The hook's new agent calls it, and whoever takes one of the hook's locks next. It returns
+// nil to none of them while another is still stopping the hook: from the moment that the hook's own process has exited, what is
+// left of its group can't be told from background children that it meant to leave.
+func (p Process) endInterrupted(ctx context.Context) error {
+	if p.Lock != "" {
+		turn, err := lockfile.Take(ctx, p.Lock+".ends", "") // held for a bounded time
+		if err != nil {
 			return err
 		}
-		if p.Lock == "" {
-			return p.end(termGrace)
-		}
-		lock, err := lockfile.Try(p.Lock, fifoOf(p.Lock))
-		if err == nil {
-			defer lock.Unlock()
-			return p.end(termGrace)
-		}
-		if !errors.Is(err, lockfile.ErrHeld) {
-			return err
-		}
-		time.Sleep(lockLook) // the lock's holder ends it
+		defer turn.Unlock()
 	}
+	alive, err := p.runs()
+	if err != nil || !alive {
+		return err
+	}
+	return p.end(termGrace)
 }
