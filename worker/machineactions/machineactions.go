@@ -122,6 +122,14 @@ func (r *running) drain(ctx context.Context, reason error) error {
 		r.waits.Wait()
 		end()
 	}()
+	look := func() {
+		if tasks, err := r.API.Tasks(ctx, r.Machine); err == nil {
+			r.cancel(tasks)
+		}
+	}
+	if len(r.jobs) > 0 { // the loop may have taken an event, and ended before it looked
+		look()
+	}
 	for len(r.jobs) > 0 {
 		select {
 		case j := <-r.ended:
@@ -134,8 +142,8 @@ func (r *running) drain(ctx context.Context, reason error) error {
 				if r.events, err = r.API.WatchTasks(ctx, r.Machine); err != nil {
 					r.events = nil
 				}
-			} else if tasks, err := r.API.Tasks(ctx, r.Machine); err == nil {
-				r.cancel(tasks)
+			} else {
+				look()
 			}
 		}
 	}

@@ -34,6 +34,7 @@ type controller struct {
 	tasks   []entity.Task
 	changed chan struct{} // closed at the next change
 	watch   chan struct{}
+	gate    chan struct{} // holds up the next answer to Tasks: received from when it is asked, and to let it go
 }
 
 func newController(t *testing.T) *controller {
@@ -100,12 +101,18 @@ func (c *controller) check(tag entity.Tag) {
 func (c *controller) Tasks(_ context.Context, tag entity.Tag) (all []entity.MachineTask, err error) {
 	c.check(tag)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, t := range c.tasks {
 		if !t.Status.IsOver() {
 			all = append(all, entity.MachineTask{TaskRef: entity.TaskRef{ID: t.ID, Status: t.Status},
 				Parallel: t.Parallel, Group: t.Group})
 		}
+	}
+	gate := c.gate
+	c.gate = nil
+	c.mu.Unlock()
+	if gate != nil {
+		gate <- struct{}{}
+		gate <- struct{}{}
 	}
 	return all, nil
 }
@@ -181,6 +188,29 @@ func TestCommandsOfUsers(t *testing.T) {
 	c.change(func() { c.task("3").Status = entity.TaskAborting })
 	c.await("3", entity.TaskAborted)
 	c.await("4", entity.TaskCompleted)
+}
+
+// A command is cancelled also if the agent is told to stop at the same moment, whichever it hears of first.
+func TestCommandsAreCancelledWhileTheAgentStops(t *testing.T) {
+	for n := range 8 {
+		c, root := newController(t), t.TempDir()
+		tell, await := startIn(t, c, root, semaphore.NewWeighted(AtOnce))
+		begun := pipe(t, root, "begun")
+		c.add("2", "echo x >begun; exec sleep 1000")
+		if _, err := begun.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		asked := make(chan struct{})
+		c.change(func() { c.gate = asked })
+		<-asked
+		tell()
+		c.change(func() { c.task("2").Status = entity.TaskAborting })
+		<-asked
+		await()
+		if task := c.await("2", entity.TaskAborted); t.Failed() {
+			t.Fatalf("round %d: %+v", n, task)
+		}
+	}
 }
 
 // An agent that is told to stop waits for the command, which a user can still cancel. A command whose agent was killed
