@@ -48,7 +48,7 @@ func (db *DB) Get(ctx context.Context, collection string, id any, doc any, what 
 
 // All is mongo.Database.All. Documents that are selected by their ids alone are copied one by one.
 func (db *DB) All(ctx context.Context, collection string, query, docs any) error {
-	if !db.watched {
+	if ids, byID := idsIn(query); !db.watched && (!byID || len(ids) > 0) { // of no ids nothing is read
 		return db.Database.All(ctx, collection, query, docs)
 	}
 	copies, err := db.allCopies(ctx, collection, query)
