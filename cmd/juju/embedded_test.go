@@ -170,7 +170,7 @@ func TestCommandBar(t *testing.T) {
 		{"whoami", "Controller:  local"},
 		{"show-controller", "local:"},
 		{"help ssh", "ERROR unrecognized command: juju ssh"},
-		{"", "Juju runs services."},
+		{"", "Juju runs services: you declare which"},
 		{"status 'x", "ERROR the command line ends within a quotation"},
 		{"../../bin/sh -c id", "ERROR unrecognized command: juju ../../bin/sh"},
 		{"config app title=@" + secret, `ERROR cannot use the file "` + secret},

@@ -26,8 +26,8 @@ const (
 	Password = "correct horse"
 )
 
-// SecretKey is the key of all controllers of tests that are given none.
-var SecretKey = sealing.New()
+// SecretKey is the key of all controllers of tests that are given none, in each process of a test.
+var SecretKey = sealing.Derive("controllers", "of tests")
 
 // PasswordCost, for controller.Options, makes passwords cheap to hash, because tests log in constantly.
 const PasswordCost = bcrypt.MinCost
