@@ -70,9 +70,12 @@ func (f fault) plant() ([]byte, error) {
 	return bytes.Replace(text, []byte(f.old), []byte(f.new), 1), nil
 }
 
-// faultBound is how long a test may run with a fault. If the fault makes it hang, the timeout
-// counts as detection.
-const faultBound = verify.Patience + time.Minute
+// A test with a fault waits faultPatience for what must happen, which does without the fault within seconds; most faults are
+// found because it does not. The whole test may run for faultBound: if the fault makes it hang, the timeout counts as detection.
+const (
+	faultPatience = time.Minute
+	faultBound    = 6 * faultPatience
+)
 
 // survives runs the fault's test with the fault in place, and returns an error unless the test
 // runs and fails.
@@ -105,7 +108,7 @@ func (f fault) survives(t *testing.T) error {
 		}
 	}
 	// Programs built by a test contain the fault too. Tests run at their usual size.
-	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_VERIFY=1", "JUJU_SMOKED=", "JUJU_SOAK=")
+	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_VERIFY=1", "JUJU_SMOKED=", "JUJU_SOAK=", "JUJU_PATIENCE="+faultPatience.String())
 	binary := filepath.Join(dir, "planted.test")
 	if out, err := buildTest(root, env, "-o", binary, "./"+folder); err != nil {
 		return fmt.Errorf("the test does not build: %v\n%s", err, out)

@@ -18,7 +18,7 @@ import (
 	"juju/doc/verify"
 )
 
-const patience = verify.Patience
+var patience = verify.Patience
 
 // A rig is a unit with a charm, and what its hooks have done.
 type rig struct {

@@ -84,7 +84,7 @@ func runOn(t *testing.T, store string, args ...string) int {
 }
 
 // stall is how long a store may take for one test: how long it needs for all of them depends on the machine.
-const stall = 4 * verify.Patience
+var stall = 4 * verify.Patience
 
 // A progress is what tests have printed. passed is called with their number when one more has passed.
 type progress struct {

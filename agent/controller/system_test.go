@@ -24,7 +24,7 @@ import (
 	"juju/state/statetest"
 )
 
-const patience = verify.Patience
+var patience = verify.Patience
 
 // builtDir is the directory of the binaries that tests run as processes.
 var builtDir string

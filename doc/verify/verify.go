@@ -36,5 +36,12 @@ func NoRace(t testing.TB) {
 }
 
 // Patience is how long a test waits for what must happen. Waiting longer costs nothing unless the test fails, and a
-// shorter wait fails on a busy machine.
-const Patience = 5 * time.Minute
+// shorter wait fails on a busy machine. Where tests are to fail, as with a planted fault, JUJU_PATIENCE says how long, as "1m".
+var Patience = patience()
+
+func patience() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("JUJU_PATIENCE")); err == nil {
+		return d
+	}
+	return 5 * time.Minute
+}

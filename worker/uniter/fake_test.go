@@ -37,6 +37,7 @@ type controller struct {
 	settings     map[int]map[string]string         // the unit's own, by relation
 	ports        map[string][]entity.EndpointPorts // by unit
 	leads        int64                             // the epoch by which the unit leads; 0 if it does not
+	granted      int64                             // the epoch of the unit's last claim
 	ran          []time.Duration                   // how long hooks ran
 	released     int                               // how often it has released the leadership
 	tasks        []entity.Task

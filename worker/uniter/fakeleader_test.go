@@ -8,13 +8,12 @@ import (
 	"juju/state/entity"
 )
 
-func (c *controller) ClaimLeadership(context.Context, entity.Tag, time.Duration) (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.leads == 0 {
+func (c *controller) ClaimLeadership(context.Context, entity.Tag, time.Duration) (epoch int64, err error) {
+	c.change(func() { epoch, c.granted = c.leads, c.leads })
+	if epoch == 0 {
 		return 0, entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
 	}
-	return c.leads, nil
+	return epoch, nil
 }
 
 func (c *controller) ReleaseLeadership(context.Context, entity.Tag) error {

@@ -93,17 +93,22 @@ func TestAnAgentReleasesItsLeadershipAfterItsLastHook(t *testing.T) {
 	}
 }
 
-// A dying unit comes to lead its service if that is dying too, as when the leader was faster; it is elected by no hook.
+// A dying unit comes to lead its service if that is dying too, as when the leader was faster, though its hook asks for nothing;
+// it is elected by no hook.
 func TestADyingUnitLeadsADyingService(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"leader-elected": "exit 1",
-		"stop":           `touch ../begun; until is-leader | grep True; do sleep 0.01; done; leader-set last=word`,
+		"stop":           `touch ../begun; until [ -e ../granted ]; do sleep 0.01; done; leader-set last=word`,
 	})
 	r.start()
 	r.settle(nil)
 	r.c.change(func() { r.c.unit.Life, r.c.unit.ServiceLife = entity.Dying, entity.Dying })
 	r.awaitFile("begun")
 	r.c.change(func() { r.c.leads = 2 })
+	r.c.await(t, "the unit to claim", func() bool { return r.c.granted == 2 })
+	if err := os.WriteFile(filepath.Join(r.dir, "granted"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if r.end(); r.c.shared["last"] != "word" {
 		t.Errorf("the leader has set %v", r.c.shared)
 	}
