@@ -22,7 +22,8 @@ func ExplainCommand(s *cli.Session) *cobra.Command {
 		Long: `Explain why an entity has not started, or is not removed, yet: what still refers to it,
 which agent or hook must act, and since when. The reasons for a line are indented below
 it. They include failed hooks, agents that are disconnected or unresponsive, workers that
-keep failing, and recent changes that failed. A line that starts with → says what to do.
+keep failing, secrets that their owner has not rotated or removed, and recent changes that
+failed. A line that starts with → says what to do.
 
 Without arguments, explain every entity that is waiting for something. SERVICE/leader is
 the service's leader.`,

@@ -60,6 +60,9 @@ func (x *explainer) unit(ctx context.Context, u modeldb.Unit, depth int) error {
 		if why != "" {
 			x.add(reason)
 		}
+		if err := x.unitSecrets(ctx, u, depth); err != nil {
+			return err
+		}
 	}
 	return x.unitAgent(ctx, u, depth, false)
 }

@@ -146,7 +146,12 @@ func Unsettled(ctx context.Context, db *modeltxn.DB) ([]entity.Tag, error) {
 		note(ids, c.tag)
 	}
 	unset, err := unsetMachines(ctx, db)
+	if err != nil {
+		return nil, err
+	}
 	note(unset, entity.MachineTag) // they are pending too
+	owners, err := ownersToAct(ctx, db)
+	note(owners, tagOfOwner)
 	return tags, err
 }
 
@@ -413,6 +418,9 @@ func (x *explainer) service(ctx context.Context, s modeldb.Service, depth int) e
 			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(s.Name).String(), By: entity.ByUser, Since: s.Rollout.Since,
 				Text: fmt.Sprintf("the upgrade of service %q to charm %s has stopped: %s", s.Name, s.CharmURL, s.Rollout.Stopped),
 				Hint: s.Rollout.Public().Ways(s.Name)})
+		}
+		if err := x.serviceSecrets(ctx, s, depth); err != nil {
+			return err
 		}
 		return x.serviceUnits(ctx, s, depth)
 	}

@@ -49,6 +49,7 @@ var collections = map[reflect.Type]string{
 	reflect.TypeFor[modeldb.Leftover]():    modeldb.LeftoversC,
 	reflect.TypeFor[modeldb.Operation]():   modeldb.OperationsC,
 	reflect.TypeFor[modeldb.Task]():        modeldb.TasksC,
+	reflect.TypeFor[modeldb.Secret]():      modeldb.SecretsC,
 }
 
 // Put writes documents, in place of those that are there, outside any transaction. Their types say into which collections.

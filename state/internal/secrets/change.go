@@ -135,7 +135,7 @@ func (c *change) secret(ctx context.Context, id string) (*edited, error) {
 		}
 		e.doc = e.was
 		e.doc.Revisions = maps.Clone(e.was.Revisions)
-		e.before = len(eventsOf(e.was))
+		e.before = len(EventsOf(e.was))
 		c.secrets[id] = e
 	}
 	if e.removed || !e.there && !e.edits {
@@ -211,7 +211,7 @@ func (c *change) settle(e *edited) {
 			sooner(r.Expire)
 		}
 	}
-	doc.News = len(eventsOf(*doc)) > 0
+	doc.News = len(EventsOf(*doc)) > 0
 }
 
 // dropRevision removes a revision with its content.
@@ -250,7 +250,7 @@ func (c *change) flush(ctx context.Context) error {
 			continue
 		}
 		c.settle(e)
-		if events := len(eventsOf(e.doc)); events > e.before {
+		if events := len(EventsOf(e.doc)); events > e.before {
 			owner, err := c.party(ctx, e.doc.Owner)
 			if err != nil {
 				return err

@@ -387,7 +387,7 @@ func (s Secrets) Events(ctx context.Context, u modeldb.Unit) (events []entity.Se
 	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
 	for _, doc := range docs {
 		if doc.Token == tokens[doc.Owner] {
-			events = append(events, eventsOf(doc)...)
+			events = append(events, EventsOf(doc)...)
 		}
 	}
 	return events, err

@@ -125,8 +125,8 @@ func all[D any](ctx context.Context, s Secrets, kind string, query ...bson.DocEl
 	return docs, err
 }
 
-// eventsOf returns what the owner of a secret is to be told about it, in order.
-func eventsOf(doc modeldb.Secret) (events []entity.SecretEvent) {
+// EventsOf returns what the owner of a secret is to be told about it, in order.
+func EventsOf(doc modeldb.Secret) (events []entity.SecretEvent) {
 	if doc.Owner == modeldb.ModelKey {
 		return nil
 	}

@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
+	"juju/state/internal/secrets"
+	"juju/state/lifecycle"
+)
+
+// told selects the secrets of which the owner has been told something that it has not acted on yet.
+var told = bson.D{{"kind", modeldb.KindSecret}, {"news", true}}
+
+// ownersToAct returns the keys of the units and services that have not acted on what they were told about a secret of theirs.
+func ownersToAct(ctx context.Context, db *modeltxn.DB) (keys []string, err error) {
+	var docs []modeldb.Secret
+	err = db.All(ctx, modeldb.SecretsC, told, &docs)
+	for _, doc := range docs {
+		keys = append(keys, doc.Owner)
+	}
+	return keys, err
+}
+
+// tagOfOwner returns the tag of the unit or service with this key.
+func tagOfOwner(key string) entity.Tag {
+	switch kind, name := lifecycle.ParseKey(key); kind {
+	case lifecycle.Principal:
+		return entity.UnitTag(name)
+	case lifecycle.Service:
+		return entity.ServiceTag(name)
+	}
+	return entity.Tag{}
+}
+
+// serviceSecrets explains what a service's leader must do about the service's secrets, and its units about their own.
+func (x *explainer) serviceSecrets(ctx context.Context, s modeldb.Service, depth int) error {
+	return x.secrets(ctx, s.Name, func(string) bool { return true }, entity.ServiceTag(s.Name), depth)
+}
+
+// unitSecrets explains what a unit must do about its secrets, and about its service's if it leads.
+func (x *explainer) unitSecrets(ctx context.Context, u modeldb.Unit, depth int) error {
+	if x.seen[entity.ServiceTag(u.Service)] {
+		return nil // the service explains them
+	}
+	return x.secrets(ctx, u.Service, func(by string) bool { return by == u.Name }, entity.UnitTag(u.Name), depth)
+}
+
+// secrets adds what the units for which must holds have to do about secrets of the service and of its units. A service's
+// secrets are its leader's affair: "" if none leads.
+func (x *explainer) secrets(ctx context.Context, service string, must func(unit string) bool, of entity.Tag, depth int) error {
+	var docs []modeldb.Secret
+	if err := x.db.All(ctx, modeldb.SecretsC, append(slices.Clone(told), bson.DocElem{Name: "service", Value: service}), &docs); err != nil || len(docs) == 0 {
+		return err
+	}
+	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
+	leader, _, err := x.db.Leader(ctx, service)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, doc := range docs {
+		kind, unit := lifecycle.ParseKey(doc.Owner)
+		owner := fmt.Sprintf("%s %q", entity.KindUnit, unit)
+		if kind == lifecycle.Service {
+			owner, unit = fmt.Sprintf("service %q", service), leader.Holder
+		}
+		if !must(unit) {
+			continue
+		}
+		for _, event := range secrets.EventsOf(doc) {
+			if n++; n <= explained {
+				r := entity.Reason{Depth: depth, Of: of.String(), Since: eventTime(doc, event)}
+				r.Text = eventText(doc, event, owner)
+				if unit == "" {
+					r.Text += ": the leader must run its hook secret-" + string(event.Kind) + ", and no unit leads"
+				} else {
+					r.By = entity.UnitTag(unit).String()
+					r.Text += fmt.Sprintf(": unit %q must run its hook secret-%s", unit, event.Kind)
+				}
+				x.add(r)
+			}
+		}
+	}
+	if n > explained {
+		x.add(entity.Reason{Depth: depth, Of: of.String(), Text: fmt.Sprintf("and %d more hooks about secrets", n-explained)})
+	}
+	return nil
+}
+
+// eventText says what an owner was told about a secret.
+func eventText(doc modeldb.Secret, e entity.SecretEvent, owner string) string {
+	secret := "secret " + doc.ID
+	if doc.Label != "" {
+		secret += fmt.Sprintf(" (%s)", doc.Label)
+	}
+	secret += " of " + owner
+	switch e.Kind {
+	case entity.SecretRotate:
+		return secret + " is to be rotated"
+	case entity.SecretExpired:
+		return fmt.Sprintf("the time of revision %d of %s is over", e.Revision, secret)
+	}
+	return fmt.Sprintf("nothing reads revision %d of %s any more", e.Revision, secret)
+}
+
+// eventTime returns since when an owner has had to act; zero if that is not recorded.
+func eventTime(doc modeldb.Secret, e entity.SecretEvent) time.Time {
+	switch e.Kind {
+	case entity.SecretRotate:
+		return doc.NextRotate
+	case entity.SecretExpired:
+		return doc.Revisions[strconv.Itoa(e.Revision)].Expire
+	}
+	return time.Time{}
+}
