@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/agent/host/process"
 	"juju/doc/verify"
 )
 
@@ -107,8 +108,15 @@ func (f fault) survives(t *testing.T) error {
 			name = strings.Replace(name, "TestSystem", "TestLanding", 1)
 		}
 	}
+	tmp, err := os.MkdirTemp("", "fault")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	// A test that hangs leaves its hooks and agents, which have its TMPDIR or one below it.
+	defer process.EndMarked(context.Background(), "TMPDIR", func(dir, _ string) bool { return strings.HasPrefix(dir, tmp) }, 0)
 	// Programs built by a test contain the fault too. Tests run at their usual size.
-	env := append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_VERIFY=1", "JUJU_SMOKED=", "JUJU_SOAK=", "JUJU_PATIENCE="+faultPatience.String())
+	env := append(os.Environ(), "TMPDIR="+tmp, "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_VERIFY=1", "JUJU_SMOKED=", "JUJU_SOAK=", "JUJU_PATIENCE="+faultPatience.String())
 	binary := filepath.Join(dir, "planted.test")
 	if out, err := buildTest(root, env, "-o", binary, "./"+folder); err != nil {
 		return fmt.Errorf("the test does not build: %v\n%s", err, out)

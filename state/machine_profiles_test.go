@@ -135,23 +135,25 @@ func TestProfilesOfCharms(t *testing.T) {
 	w.mutates("0")
 	w.awaits("logging/0", "")
 
-	// A new instance has what it was started with.
+	// While there is no instance nothing is awaited, and a new one has what it was started with.
 	w.ok(w.machine("0").LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
 	w.mutates()
+	_, err = svc.SetCharm(w.ctx, state.SetCharmParams{URL: first})
+	w.ok(err)
 	w.awaits("mysql/0", "")
 	w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "n", Profiles: []entity.ProfileRef{}}))
-	w.awaits("mysql/0", "mysql-1")
+	w.awaits("mysql/0", "mysql-0")
 	w.mutates("0")
 
 	// A unit on its way out awaits nothing, and its profile stays until it is gone.
-	_, err = svc.SetCharm(w.ctx, state.SetCharmParams{URL: first})
+	_, err = svc.SetCharm(w.ctx, state.SetCharmParams{URL: second})
 	w.ok(err)
-	w.awaits("mysql/0", "mysql-0")
+	w.awaits("mysql/0", "mysql-1")
 	w.ok(svc.Destroy(w.ctx, entity.Destruction{}))
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.awaits("mysql/0", "")
-	w.wants("0", "logging-0", "mysql-0")
+	w.wants("0", "logging-0", "mysql-1")
 }
 
 // In a cloud without profiles, and on machines that no cloud started, no unit waits. Once the controller can give them, an

@@ -18,6 +18,7 @@ import (
 	"juju/doc/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 	"juju/state/watcher"
 )
 
@@ -28,6 +29,12 @@ func aLog(t *testing.T) *mongo.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return database(t, store)
+}
+
+// database makes a database of a store that ends with the test.
+func database(t *testing.T, store *mongo.Store) *mongo.Database {
+	t.Helper()
 	if err := store.Make(t.Context(), "m", mongo.Schema{LogSize: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,21 +159,39 @@ func follow(t *testing.T, db *mongo.Database, barrier func(context.Context) erro
 	return sub
 }
 
-// All that a transaction changes is told at once.
+// All that a transaction changes is told at once, also by a change stream, where each document is an entry of its own.
 func TestATransactionIsToldAtOnce(t *testing.T) {
-	db := aLog(t)
-	sub := follow(t, db, func(context.Context) error { return nil })
-	const many = 500
-	var ops []txn.Op
-	for i := range many {
-		ops = append(ops, txn.Op{C: "c", Id: fmt.Sprint(i), Assert: txn.DocMissing, Insert: bson.D{}})
-	}
-	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops, nil }); err != nil {
+	set := mongotest.NewSet(t, 1)
+	url, err := mongo.ParseURL(set.URL())
+	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, sub.Wake(), "event")
-	if changes, reset := sub.Take(); reset || len(changes) != many {
-		t.Errorf("%d changes were told at once, of %d (or all: %v)", len(changes), many, reset)
+	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, db := range map[string]*mongo.Database{"log": aLog(t), "stream": database(t, store)} {
+		sub := follow(t, db, func(context.Context) error { return nil })
+		const many = 500
+		for round := range 4 {
+			var ops []txn.Op
+			for i := range many {
+				ops = append(ops, txn.Op{C: "c", Id: fmt.Sprint(round, " ", i), Assert: txn.DocMissing, Insert: bson.D{}})
+			}
+			if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops, nil }); err != nil {
+				t.Fatal(err)
+			}
+			told, reset := 0, false
+			for told == 0 && !reset { // a subscription may be woken once too often
+				wait(t, sub.Wake(), "event")
+				var changes []watcher.Change
+				changes, reset = sub.Take()
+				told = len(changes)
+			}
+			if reset || told != many {
+				t.Fatalf("%s: %d changes were told at once, of %d (or all: %v)", name, told, many, reset)
+			}
+		}
 	}
 }
 
