@@ -27,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify vendored docs site bench findings lxd-down \
+.PHONY: help build release install uninstall charms demo demo-down smoke staticcheck test stress verify vendored docs site bench measures findings lxd-down \
 	verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju verify-dashboard \
 	verify-pages verify-mongosh verify-traces verify-lxd verify-lxd-cluster \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-controllers soak-system soak-faults soak-fuzz soak-mutants
@@ -232,6 +232,11 @@ site: ## write the documents as web pages into bin/site, to be read without a se
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(PACKAGES)
+
+# FOLDERS='. ../pebble' compares projects, and LIST=functions prints the places of a row.
+FOLDERS ?= .
+measures: ## print measures of the code's structure, without tests, their support and tools
+	@$(GO) run ./doc/tools/measures -skip '^(doc|tools)($$|/)' -list '$(LIST)' $(FOLDERS)
 
 FINDINGS ?= $(patsubst findings/%.sh,%,$(wildcard findings/*.sh))
 findings: ## see whether outside software still does what findings/ says; FINDINGS=NAME runs one
