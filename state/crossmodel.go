@@ -126,9 +126,9 @@ func (st *State) offers(ctx context.Context, query bson.D) ([]*Offer, error) {
 	return mapped(docs, func(d modeldb.Offer) *Offer { return &Offer{st: st, doc: d} }), err
 }
 
-// Offers returns the model's offers, by name.
-func (x CrossModel) Offers(ctx context.Context) ([]entity.Offer, error) {
-	return crossmodel.Offers(ctx, x.st.db)
+// Offers returns the model's offers, or those of names that exist, by name.
+func (x CrossModel) Offers(ctx context.Context, names ...string) ([]entity.Offer, error) {
+	return crossmodel.Offers(ctx, x.st.db, names...)
 }
 
 // Destroy removes the offer. The error is entity.InUse while a relation uses it, unless the destruction is forced, which

@@ -38,15 +38,16 @@ func (c *Caller) toChange(ctx context.Context, uuid string) (*state.State, error
 	return c.Controller.Model(ctx, uuid)
 }
 
-// offersIn returns the offers of a model that the caller may see. Only their administrators see who else uses them.
-func (c *Caller) offersIn(ctx context.Context, row controller.ModelRow) (found []foundOffer, err error) {
+// offersIn returns the offers of a model, or those with names, that the caller may see. Only their administrators see who else
+// uses them.
+func (c *Caller) offersIn(ctx context.Context, row controller.ModelRow, names ...string) (found []foundOffer, err error) {
 	st, err := c.modelAt(ctx, row.UUID)
 	if entity.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	all, err := st.CrossModel().Offers(ctx)
+	all, err := st.CrossModel().Offers(ctx, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,21 +86,21 @@ func (c *Caller) offerAt(ctx context.Context, url string) (foundOffer, error) {
 	if u.User == "" {
 		u.User = c.Tag.ID
 	}
-	rows, err := c.Controller.Models(ctx)
-	if err != nil {
-		return foundOffer{}, err
+	row, err := c.Controller.ModelNamed(ctx, u.User, u.Model)
+	if entity.IsNotFound(err) { // the owner was added in another case, which does not matter
+		if owner, uerr := c.Controller.User(ctx, u.User); uerr == nil && owner.Name != u.User {
+			row, err = c.Controller.ModelNamed(ctx, owner.Name, u.Model)
+		}
 	}
-	for _, row := range rows {
-		if row.Name != u.Model || !strings.EqualFold(row.Owner, u.User) {
-			continue
-		}
-		all, err := c.offersIn(ctx, row)
-		if err != nil {
-			return foundOffer{}, err
-		}
-		if i := slices.IndexFunc(all, func(o foundOffer) bool { return o.Name == u.Offer }); i >= 0 {
-			return all[i], nil
-		}
+	var found []foundOffer
+	if err == nil {
+		found, err = c.offersIn(ctx, row, u.Offer)
+	}
+	switch {
+	case len(found) > 0:
+		return found[0], nil
+	case err != nil && !entity.IsNotFound(err):
+		return foundOffer{}, err
 	}
 	return foundOffer{}, entity.WithHint(entity.Errorf(entity.NotFound, "offer %q not found", u), "To list the offers that you may use: juju find-offers")
 }

@@ -35,6 +35,9 @@ func TestAccessToOffers(t *testing.T) {
 		t.Errorf("bob offered a service of another's model: %v", err)
 	}
 	w.ok(call(admin, "ApplicationOffers", 5, "Offer", offer))
+	for _, written := range []string{url, "ADMIN/default.hosted", "default.hosted"} {
+		w.ok(call(admin, "ApplicationOffers", 5, "ApplicationOffers", params.OfferURLs{OfferURLs: []string{written}}))
+	}
 	consume := params.ConsumeApplicationArgs{Args: []params.ConsumeApplicationArg{{
 		ApplicationOfferDetails: params.ApplicationOfferDetails{OfferURL: url}}}}
 	urls := params.OfferURLs{OfferURLs: []string{url}}

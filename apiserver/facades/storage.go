@@ -36,14 +36,17 @@ func storageListStorageDetails(
 	ctx context.Context, c *Caller, p params.StorageFilters,
 ) (params.StorageDetailsListResults, error) {
 	var results params.StorageDetailsListResults
+	all, err := c.storageOf(ctx)
+	if err != nil {
+		return results, err
+	}
+	list := make([]params.StorageDetails, len(all))
+	for i, s := range all {
+		list[i] = params.StorageDetailsOf(s)
+	}
 	for range p.Filters {
-		all, err := c.storageOf(ctx)
-		if err != nil {
+		if err := c.keep(ctx, list); err != nil { // each is written
 			return results, err
-		}
-		list := make([]params.StorageDetails, len(all))
-		for i, s := range all {
-			list[i] = params.StorageDetailsOf(s)
 		}
 		results.Results = append(results.Results, params.StorageDetailsListResult{Result: list})
 	}

@@ -58,14 +58,20 @@ func Connections(ctx context.Context, db *modeltxn.DB, query bson.D) ([]entity.C
 	return all, nil
 }
 
-// Offers returns the offers of a model, by name. An offer whose charm is damaged has no endpoints, so that it does not hide the
-// others, and can be removed.
-func Offers(ctx context.Context, db *modeltxn.DB) ([]entity.Offer, error) {
-	docs, err := db.Offers(ctx, nil)
+// Offers returns the offers of a model, or those of names that exist, by name. An offer whose charm is damaged has no
+// endpoints, so that it does not hide the others, and can be removed.
+func Offers(ctx context.Context, db *modeltxn.DB, names ...string) ([]entity.Offer, error) {
+	var query bson.D
+	used := bson.D{{"$exists", true}}
+	if len(names) > 0 {
+		used = bson.D{{"$in", names}}
+		query = bson.D{{"_id", used}}
+	}
+	docs, err := db.Offers(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	connections, err := Connections(ctx, db, bson.D{{"offer", bson.D{{"$exists", true}}}})
+	connections, err := Connections(ctx, db, bson.D{{"offer", used}})
 	if err != nil {
 		return nil, err
 	}
