@@ -17,14 +17,14 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	verify.Smoke(t)
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`")
 	seen := 0
-	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "charms.md", "decisions.md", "hacking.md",
-		"lifecycles.md",
-		"security.md", "unproven.md"} {
+	for _, document := range []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../STYLE.md", "../SECURITY.md",
+		"architecture.md", "charms.md", "decisions.md", "first-change.md", "hacking.md", "lifecycles.md", "security.md", "testing.md",
+		"unproven.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The blocks of hacking.md's first change create files that don't exist yet.
+		// The blocks of the first change create files that don't exist yet.
 		prose := regexp.MustCompile("(?s)\n```.*?\n```").ReplaceAllString(string(text), "")
 		for _, m := range path.FindAllStringSubmatch(prose, -1) {
 			seen++

@@ -19,7 +19,6 @@
 //
 // The other files are named after their subject. Leaving a relation is in relation_scopes.go.
 //
-// Packages below internal depend only on the documents: modeldb defines them, modeltxn reads them and builds
-// transactions; explain and modelstatus report on a model, modelcheck finds inconsistencies; leadership, tasks,
-// resources and ports have a subject each.
+// Packages below internal depend only on the documents, and have a subject each: modeldb defines the documents, modeltxn
+// reads them and builds transactions.
 package state

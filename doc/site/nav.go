@@ -48,11 +48,14 @@ var navigation = []group{
 		{"CHANGELOG.md", "Changelog"},
 	}},
 	{"Development", []item{
-		{"doc/hacking.md", "Hacking"},
-		{"doc/hacking.md#your-first-change-a-new-command", "Your first change"},
-		{"doc/hacking.md#adding-a-cloud", "A new cloud"},
+		{"CONTRIBUTING.md", "Contributing"},
+		{"doc/first-change.md", "Your first change"},
+		{"doc/hacking.md", "Where things are"},
+		{"STYLE.md", "Style"},
+		{"doc/testing.md", "Tests"},
 		{"doc/lifecycles.md", "Lifecycles"},
 		{"doc/verified.md", "Verified"},
+		{"SECURITY.md", "Reporting a vulnerability"},
 	}},
 }
 

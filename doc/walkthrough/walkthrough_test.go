@@ -1,4 +1,4 @@
-// Package walkthrough_test follows the first change described in hacking.md.
+// Package walkthrough_test follows the first change described in first-change.md.
 package walkthrough_test
 
 import (
@@ -13,10 +13,10 @@ import (
 	"juju/doc/fenced"
 )
 
-// TestWalkThrough makes the changes of hacking.md in a copy of the tree and runs its commands, as a reader
+// TestWalkThrough makes the changes of first-change.md in a copy of the tree and runs its commands, as a reader
 // would. In short mode it only makes the changes.
 func TestWalkThrough(t *testing.T) {
-	text, err := os.ReadFile("../hacking.md")
+	text, err := os.ReadFile("../first-change.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +37,11 @@ func TestWalkThrough(t *testing.T) {
 		}
 		files++
 		if err := apply(root, b); err != nil {
-			t.Fatalf("hacking.md:%d: %v", b.Line, err)
+			t.Fatalf("first-change.md:%d: %v", b.Line, err)
 		}
 	}
 	if files == 0 || commands == 0 {
-		t.Fatalf("hacking.md has %d files and %d blocks of commands", files, commands)
+		t.Fatalf("first-change.md has %d files and %d blocks of commands", files, commands)
 	}
 }
 
@@ -127,7 +127,7 @@ func runLines(t *testing.T, dir string, b fenced.Block) {
 		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -vet=off", "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(out), "no tests to run") {
-			t.Fatalf("hacking.md:%d: %s%v\n%s", b.Line, line, err, out)
+			t.Fatalf("first-change.md:%d: %s%v\n%s", b.Line, line, err, out)
 		}
 	}
 }
