@@ -2,7 +2,9 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"juju/agent/host/lockfile"
@@ -54,10 +56,12 @@ func EndInterrupted(p Process) error {
 func (p Process) endInterrupted(ctx context.Context) error {
 	if p.Lock != "" {
 		turn, err := lockfile.Take(ctx, p.Lock+".ends", "") // held for a bounded time
-		if err != nil {
+		switch {
+		case err == nil:
+			defer turn.Unlock()
+		case !errors.Is(err, fs.ErrNotExist): // else the machine is gone, and whoever has its hook's other lock ends what is left
 			return err
 		}
-		defer turn.Unlock()
 	}
 	alive, err := p.runs()
 	if err != nil || !alive {

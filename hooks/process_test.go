@@ -231,6 +231,29 @@ func TestTheLockOfTheHost(t *testing.T) {
 	}
 }
 
+// A machine that is gone, with its lock, keeps no hook of another one from the host's lock.
+func TestTheLockOfTheHostOutlivesMachines(t *testing.T) {
+	t.Parallel()
+	host, machine := filepath.Join(t.TempDir(), "host"), t.TempDir()
+	for i, path := range []string{filepath.Join(machine, "lock"), filepath.Join(t.TempDir(), "lock")} {
+		r := newRig(t, map[string]string{"start": "true"})
+		r.params.LockPath, r.params.HostLockPath = path, host
+		r.open()
+		params := testParams(Info{Kind: Start})
+		params.HostLock = true
+		hctx, err := NewContext(r.backend, params)
+		if err == nil {
+			err = r.runner.Run(t.Context(), hctx, r.record)
+		}
+		if err != nil {
+			t.Fatalf("hook %d: %v", i, err)
+		}
+		if err := os.RemoveAll(machine); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // An agent that is stopped lets its hook finish, and says so.
 func TestStopLetsHookFinish(t *testing.T) {
 	t.Parallel()
