@@ -21,8 +21,9 @@ type fakeModel struct {
 	began   time.Time
 	fail    error
 
-	mu   sync.Mutex
-	seen []string // the steps, with their times
+	mu      sync.Mutex
+	seen    []string // the steps, with their times
+	watches int      // of single rollouts, that have not ended
 }
 
 func newModel(services ...string) *fakeModel {
@@ -37,12 +38,20 @@ func newModel(services ...string) *fakeModel {
 func (m *fakeModel) WatchRollouts(context.Context) (<-chan []string, error) { return m.events, nil }
 
 // WatchRollout starts with an event.
-func (m *fakeModel) WatchRollout(_ context.Context, service entity.Tag) (<-chan struct{}, error) {
+func (m *fakeModel) WatchRollout(ctx context.Context, service entity.Tag) (<-chan struct{}, error) {
+	m.watched(1)
+	context.AfterFunc(ctx, func() { m.watched(-1) })
 	select {
 	case m.changes[service.ID] <- struct{}{}:
 	default:
 	}
 	return m.changes[service.ID], nil
+}
+
+func (m *fakeModel) watched(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watches += n
 }
 
 func (m *fakeModel) AdvanceRollout(_ context.Context, service entity.Tag) (again time.Duration, err error) {
@@ -113,6 +122,9 @@ func TestAResumedRolloutIsFollowedOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		m.events <- []string{"web"}
 		m.saw(t, "web 0s", "web 1s")
+		if m.watches != 1 {
+			t.Errorf("it is followed %d times", m.watches)
+		}
 		time.Sleep(2 * time.Hour)
 		m.saw(t, "web 0s", "web 1s", "web 1m1s")
 		cancel()
