@@ -313,11 +313,11 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
 	}
 	if key := clientKey(st); (anyOwn || proxy != "") && isFile(key) {
-		options = append(options, "-i", key)
+		options = append(options, identity(key)...)
 	}
 	for _, key := range own.Defaults { // ssh does not try these if another key is given
 		if anyManual && isFile(key) {
-			options = append(options, "-i", key)
+			options = append(options, identity(key)...)
 		}
 	}
 	if proxy != "" {
@@ -343,8 +343,11 @@ func writeKnown(ctx context.Context, api sshAPI, known *strings.Builder, r remot
 	return nil
 }
 
-// quoteOption quotes a value in an ssh option that is a list.
-func quoteOption(value string) string { return `"` + value + `"` }
+// quoteOption quotes a path in an ssh option that is a list, and in which ssh replaces what begins with %.
+func quoteOption(path string) string { return `"` + strings.ReplaceAll(path, "%", "%%") + `"` }
+
+// identity is -i, but for paths with a % too: of -i, ssh looks for the path as it is, and replaces what begins with % later.
+func identity(key string) []string { return []string{"-o", "IdentityFile=" + quoteOption(key)} }
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)

@@ -49,14 +49,14 @@ func TestSSHToManualMachines(t *testing.T) {
 		return nil
 	}
 	for _, test := range []struct{ line, options, args, known string }{
-		{"ssh web/0 ls", "-i HOME/id_rsa ", "-T admin@db export JUJU_UNIT_NAME=web/0; ls", "db "},
-		{"ssh bob@3", "-i HOME/id_rsa ", "-T bob@db", "db "},
-		{"ssh 4", "-i HOME/id_rsa ", "-T ssh://root@10.0.0.9:2222", "[10.0.0.9]:2222 "},
-		{"ssh 6", "-i HOME/id_rsa ", "-T old", "old "},
-		{"scp 3:x y", "-i HOME/id_rsa ", "-- admin@db:x y", "db "},
-		{"scp -r y 4:/z%", "-i HOME/id_rsa ", "-r -- y scp://root@10.0.0.9:2222//z%25", "[10.0.0.9]:2222 "},
-		{"scp 5:x y", "-i HOME/id_rsa ", "-- root@[fd42::5]:x y", "fd42::5 "},
-		{"scp 3:x 1:y", "-i KEYS/juju_id_rsa -i HOME/id_rsa ", "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
+		{"ssh web/0 ls", `-o IdentityFile="HOME/id_rsa" `, "-T admin@db export JUJU_UNIT_NAME=web/0; ls", "db "},
+		{"ssh bob@3", `-o IdentityFile="HOME/id_rsa" `, "-T bob@db", "db "},
+		{"ssh 4", `-o IdentityFile="HOME/id_rsa" `, "-T ssh://root@10.0.0.9:2222", "[10.0.0.9]:2222 "},
+		{"ssh 6", `-o IdentityFile="HOME/id_rsa" `, "-T old", "old "},
+		{"scp 3:x y", `-o IdentityFile="HOME/id_rsa" `, "-- admin@db:x y", "db "},
+		{"scp -r y 4:/z%", `-o IdentityFile="HOME/id_rsa" `, "-r -- y scp://root@10.0.0.9:2222//z%25", "[10.0.0.9]:2222 "},
+		{"scp 5:x y", `-o IdentityFile="HOME/id_rsa" `, "-- root@[fd42::5]:x y", "fd42::5 "},
+		{"scp 3:x 1:y", `-o IdentityFile="KEYS/juju_id_rsa" -o IdentityFile="HOME/id_rsa" `, "-- admin@db:x ubuntu@10.0.0.1:y", "db "},
 	} {
 		got = nil
 		u.Types(strings.Fields(test.line)...)

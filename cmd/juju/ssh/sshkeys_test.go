@@ -145,18 +145,19 @@ func TestSSHToOtherClouds(t *testing.T) {
 	if _, err := ssh.WithKeys(t.Context(), u.Session, st, "lxd", nil); err != nil {
 		t.Fatal(err)
 	}
-	runs("ssh 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
+	runs("ssh 3", "ssh "+checked("3")+`-o IdentityFile="KEYS/juju_id_rsa" -T ubuntu@10.0.0.3`, of3)
 	// Through the controller's machine, which the model's setting says unless the flag does. Its host key is checked too.
 	proxied := func(targets string) string {
-		options := strings.TrimSuffix(checked(targets+"-proxy"), " ") + " -i KEYS/juju_id_rsa"
-		inner := strings.Replace(options, `UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"`,
-			`'UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"'`, 1)
+		options := strings.TrimSuffix(checked(targets+"-proxy"), " ") + ` -o IdentityFile="KEYS/juju_id_rsa"`
+		inner := strings.NewReplacer(`UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"`,
+			`'UserKnownHostsFile="DIR/known_hosts-d-`+targets+`-proxy"'`,
+			`IdentityFile="KEYS/juju_id_rsa"`, `'IdentityFile="KEYS/juju_id_rsa"'`).Replace(options)
 		return options + " -o ProxyCommand=ssh " + inner + " -T -W '[%h]:%p' ubuntu@10.0.0.3 "
 	}
 	runs("ssh --proxy 4", "ssh "+proxied("4")+"-T ubuntu@fd42::4", "fd42::4 "+bobKey+"\n"+of3)
 	u.Model.Returns.ProxiesSSH = true
 	runs("scp 4:x y", "scp "+proxied("4")+"-- ubuntu@[fd42::4]:x y", "fd42::4 "+bobKey+"\n"+of3)
-	runs("ssh --proxy=false 3", "ssh "+checked("3")+"-i KEYS/juju_id_rsa -T ubuntu@10.0.0.3", of3)
+	runs("ssh --proxy=false 3", "ssh "+checked("3")+`-o IdentityFile="KEYS/juju_id_rsa" -T ubuntu@10.0.0.3`, of3)
 	u.Model.Returns.ProxiesSSH = false
 	for line, says := range map[string]string{
 		"ssh 5":                       "machine 5 has no address\n",
