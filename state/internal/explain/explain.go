@@ -25,13 +25,14 @@ const explained = 10
 // of them, such as what the units of a service lack, it looks up once: in a large model that waits, many wait for one thing.
 type Explainer struct {
 	db     *modeltxn.DB
-	ailing map[string]string // by service: see rollout.Ailing
-	needs  map[string]string // by machine
+	ailing map[string]string           // by service: see rollout.Ailing
+	needs  map[string]string           // by machine
+	told   map[string][]modeldb.Secret // by service: see toldSecrets; nil until they are read
 }
 
 // New returns an Explainer of a model, for what is asked at one time.
 func New(db *modeltxn.DB) *Explainer {
-	return &Explainer{db, map[string]string{}, map[string]string{}}
+	return &Explainer{db: db, ailing: map[string]string{}, needs: map[string]string{}}
 }
 
 // once returns what is known for a key, and looks it up the first time.
@@ -150,8 +151,8 @@ func Unsettled(ctx context.Context, db *modeltxn.DB) ([]entity.Tag, error) {
 		return nil, err
 	}
 	note(unset, entity.MachineTag) // they are pending too
-	owners, err := ownersToAct(ctx, db)
-	note(owners, tagOfOwner)
+	told, err := toldSecrets(ctx, db)
+	note(each(told, func(doc modeldb.Secret) string { return doc.Owner }), tagOfOwner)
 	return tags, err
 }
 
@@ -293,8 +294,8 @@ func (x *explainer) sources(ctx context.Context, ref lifecycle.Ref, name string)
 	return nil, nil
 }
 
-func each[D any](docs []D, as func(D) subject) []subject {
-	all := make([]subject, len(docs))
+func each[D, E any](docs []D, as func(D) E) []E {
+	all := make([]E, len(docs))
 	for i, doc := range docs {
 		all[i] = as(doc)
 	}

@@ -17,17 +17,43 @@ import (
 	"juju/state/lifecycle"
 )
 
-// told selects the secrets of which the owner has been told something that it has not acted on yet.
-var told = bson.D{{"kind", modeldb.KindSecret}, {"news", true}}
-
-// ownersToAct returns the keys of the units and services that have not acted on what they were told about a secret of theirs.
-func ownersToAct(ctx context.Context, db *modeltxn.DB) (keys []string, err error) {
+// toldSecrets returns the secrets, by ID, of which the owner has been told something that it has not acted on yet.
+func toldSecrets(ctx context.Context, db *modeltxn.DB) ([]modeldb.Secret, error) {
 	var docs []modeldb.Secret
-	err = db.All(ctx, modeldb.SecretsC, told, &docs)
-	for _, doc := range docs {
-		keys = append(keys, doc.Owner)
+	err := db.All(ctx, modeldb.SecretsC, bson.D{{"kind", modeldb.KindSecret}, {"news", true}}, &docs)
+	if err != nil || len(docs) == 0 {
+		return nil, err
 	}
-	return keys, err
+	var owners []string
+	for _, doc := range docs {
+		owners = append(owners, doc.Owner)
+	}
+	var parties []modeldb.Party
+	if err := db.All(ctx, modeldb.SecretsC, bson.D{{"_id", bson.D{{"$in", owners}}}}, &parties); err != nil {
+		return nil, err
+	}
+	tokens := map[string]string{}
+	for _, p := range parties {
+		tokens[p.Key] = p.Token
+	}
+	docs = slices.DeleteFunc(docs, func(doc modeldb.Secret) bool { return tokens[doc.Owner] != doc.Token }) // of one that is gone
+	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
+	return docs, nil
+}
+
+// toldOf returns those of a service and its units.
+func (x *Explainer) toldOf(ctx context.Context, service string) ([]modeldb.Secret, error) {
+	if x.told == nil {
+		docs, err := toldSecrets(ctx, x.db)
+		if err != nil {
+			return nil, err
+		}
+		x.told = map[string][]modeldb.Secret{}
+		for _, doc := range docs {
+			x.told[doc.Service] = append(x.told[doc.Service], doc)
+		}
+	}
+	return x.told[service], nil
 }
 
 // tagOfOwner returns the tag of the unit or service with this key.
@@ -57,11 +83,10 @@ func (x *explainer) unitSecrets(ctx context.Context, u modeldb.Unit, depth int) 
 // secrets adds what the units for which must holds have to do about secrets of the service and of its units. A service's
 // secrets are its leader's affair: "" if none leads.
 func (x *explainer) secrets(ctx context.Context, service string, must func(unit string) bool, of entity.Tag, depth int) error {
-	var docs []modeldb.Secret
-	if err := x.db.All(ctx, modeldb.SecretsC, append(slices.Clone(told), bson.DocElem{Name: "service", Value: service}), &docs); err != nil || len(docs) == 0 {
+	docs, err := x.toldOf(ctx, service)
+	if err != nil || len(docs) == 0 {
 		return err
 	}
-	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
 	leader, _, err := x.db.Leader(ctx, service)
 	if err != nil {
 		return err

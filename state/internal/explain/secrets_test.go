@@ -30,9 +30,10 @@ func TestSecrets(t *testing.T) {
 	expired := secret("b", modeldb.UnitKey("mysql/0"), set(2, modeldb.SecretRevision{Due: true, Expire: since.Add(time.Hour)}))
 	unread := secret("c", modeldb.UnitKey("mysql/1"), set(1, modeldb.SecretRevision{Obsolete: true}))
 	quiet := secret("d", modeldb.UnitKey("mysql/0"), func(s *modeldb.Secret) { s.News = false })
+	former := secret("f", modeldb.ServiceKey("mysql"), func(s *modeldb.Secret) { s.RotateDue, s.Token = 2, "former" })
 	leads := modeldb.Leader{Service: "mysql", Holder: "mysql/0"}
 	second := unit(alive, func(u *modeldb.Unit) { u.Name = "mysql/1" })
-	m := modeltest.New(t, service, unit(alive), second, up, started, idle, active, leads, rotates, expired, unread, quiet)
+	m := modeltest.New(t, service, unit(alive), second, up, started, idle, active, leads, rotates, expired, unread, quiet, former)
 	check := func(tag entity.Tag, want ...string) {
 		t.Helper()
 		e, err := explain.New(m.DB).Explain(m.Ctx, tag)
