@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"juju/agent/backup"
 	"juju/provider/local"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -257,25 +259,35 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	}
 }
 
-// A restore that was interrupted when it had written the configuration is undone by the next one.
+// A restore that was interrupted when it had written the configuration is undone by the next one, which finds a MongoDB empty.
 func TestAnInterruptedRestoreIsUndone(t *testing.T) {
 	t.Parallel()
 	s, file := backedUp(t)
-	dir, o := memoryDir(t), s.c.options
-	o.Store = mongo.Options{}
-	own := local.ControllerDir(dir)
-	_, err := Restore(s.ctx, dir, file, RestoreParams{}, o)
-	s.ok(err)
-	s.ok(os.WriteFile(filepath.Join(own, restoreName), []byte(`{"databases": ["juju"]}`), 0o600))
-	s.ok(os.Truncate(filepath.Join(own, configName), 0))
+	set := mongotest.NewSet(t, 1)
+	for name, url := range map[string]string{"embedded": "", "a MongoDB": set.URL()} {
+		dir, o, p := memoryDir(t), s.c.options, RestoreParams{MongoURL: url}
+		o.Store = mongo.Options{Dial: set.Dial}
+		own := local.ControllerDir(dir)
+		restore := func() error {
+			_, err := file.Seek(0, io.SeekStart)
+			if err == nil {
+				_, err = Restore(s.ctx, dir, file, p, o)
+			}
+			return err
+		}
+		s.ok(restore())
+		left, err := json.Marshal(restoration{URL: url, Databases: []string{controller.DB, s.c.conf.Model, s.model}})
+		s.ok(err)
+		s.ok(os.WriteFile(filepath.Join(own, restoreName), left, 0o600))
+		s.ok(os.Truncate(filepath.Join(own, configName), 0))
 
-	if _, err := Restore(s.ctx, dir, strings.NewReader("no backup"), RestoreParams{}, o); err == nil {
-		t.Error("restored from nothing")
+		if _, err := Restore(s.ctx, dir, strings.NewReader("no backup"), p, o); err == nil {
+			t.Errorf("%s: restored from nothing", name)
+		}
+		if err := restore(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_, err = readConfig(own)
+		s.ok(err)
 	}
-	_, err = file.Seek(0, io.SeekStart)
-	s.ok(err)
-	_, err = Restore(s.ctx, dir, file, RestoreParams{}, o)
-	s.ok(err)
-	_, err = readConfig(own)
-	s.ok(err)
 }
