@@ -115,3 +115,40 @@ func twoControllersLoseNoUpdate(t *testing.T, url string, dial mongo.Dial) {
 		t.Errorf("the counters say %d, but %d transactions were applied", total, want)
 	}
 }
+
+// What a transaction only asserts conflicts with a change of it by another one, in the middle of both: else each would rest on
+// what the other has changed.
+func TestAssertedDocumentsConflict(t *testing.T) {
+	set := mongotest.NewSet(t, 1)
+	var meanwhile func()
+	set.Heard = func(c mongotest.Command) {
+		if f := meanwhile; c.Client == "a" && c.Name == "commitTransaction" && f != nil {
+			meanwhile = nil
+			f()
+		}
+	}
+	_, a := openURL(t, set.URL(), mongo.Options{Dial: set.DialAs("a")})
+	_, b := openURL(t, set.URL(), mongo.Options{Dial: set.DialAs("b")})
+	insert(t, a, doc{"left", 1})
+	insert(t, a, doc{"right", 1})
+	clears := func(db *mongo.Database, mine, other string) error {
+		return db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+			if attempt > 0 {
+				return nil, mongo.ErrNothing
+			}
+			return []txn.Op{{C: "c", Id: mine, Assert: bson.D{{"n", 1}}, Update: bson.D{{"$set", bson.D{{"n", 0}}}}},
+				{C: "c", Id: other, Assert: bson.D{{"n", 1}}}}, nil
+		})
+	}
+	meanwhile = func() {
+		if err := clears(b, "left", "right"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := clears(a, "right", "left"); err != nil {
+		t.Error(err)
+	}
+	if left, right := get(t, a, "left").N, get(t, a, "right").N; meanwhile != nil || left+right != 1 {
+		t.Errorf("left is %d and right %d", left, right)
+	}
+}
