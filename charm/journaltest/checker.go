@@ -232,7 +232,7 @@ func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 	switch {
 	case u.skipped && !again:
 		word = "no-retry"
-	case word == "" && u.retries && (again || last.kind == "leader-elected" || !last.failed()):
+	case word == "" && u.retries && (again || last.mayLapse() || !last.failed()):
 		word = "retry" // an automatic one
 	}
 	switch {
@@ -257,8 +257,7 @@ func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 		c.succeed(u, last)
 		return true
 	case next == nil:
-	case (last.kind == "leader-elected" || strings.HasPrefix(last.kind, "secret-")) && word != "":
-		// it is skipped if the unit no longer leads, or the secret is gone
+	case last.mayLapse() && word != "":
 	case word == "retry":
 		wrong("retried-first", "%s after %s failed", next, last)
 	case !last.ended:
@@ -270,6 +269,11 @@ func (c *Checker) conclude(u *unit, next *hook, wrong report) (failed bool) {
 		noteUncertain(u, last)
 	}
 	return true
+}
+
+// mayLapse reports whether the hook is not run again after a failure if the unit no longer leads, or the secret is gone.
+func (h *hook) mayLapse() bool {
+	return h.kind == "leader-elected" || strings.HasPrefix(h.kind, "secret-")
 }
 
 // noteUncertain records the writes of a killed hook, which may have failed.
