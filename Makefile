@@ -101,8 +101,9 @@ test: ## run the tests that a change must pass
 	JUJU_SMOKED=1 $(RUN) -packages '$(PACKAGES)' -- $(FLAGS) -short -timeout 30m -skip '^TestLanding$$'
 
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD^)
-stress: ## run the tests that have changed since BASE twenty times beside two busy loops: before they land
+stress: ## run the tests that have changed since BASE twenty times beside two busy loops, and plant the faults that have: before they land
 	$(GO) run ./doc/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
+	JUJU_VERIFY=1 JUJU_FAULTS=$(BASE) $(GO) test -vet=off -timeout 2h -run '^($(FAULTS))$$' ./doc
 
 VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
 	verify-dashboard verify-pages verify-mongosh verify-traces verify-lxd

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +34,11 @@ func readFaults(t *testing.T) []fault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var faults []fault
+	return faultsIn(t, text)
+}
+
+func faultsIn(t *testing.T, text []byte) (faults []fault) {
+	t.Helper()
 	for n, line := range strings.Split(string(text), "\n") {
 		switch {
 		case line == "" || line[0] == '#':
@@ -178,13 +183,28 @@ func TestFaultsCanBePlanted(t *testing.T) {
 	}
 }
 
-// Each fault in faults.txt is detected by its test. Only the first is planted unless JUJU_SOAK is
-// set.
+// Each fault in faults.txt is detected by its test. With JUJU_SOAK all are planted, with JUJU_FAULTS, which names a commit, those
+// that have come or changed since then, and else the first.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	verify.Only(t, "builds tests with faults planted in the code")
 	verify.NoRace(t)
 	faults := readFaults(t)
-	if os.Getenv("JUJU_SOAK") == "" {
+	switch base := os.Getenv("JUJU_FAULTS"); {
+	case base != "":
+		former, err := exec.Command("git", "show", base+":doc/faults.txt").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[fault]bool{}
+		for _, f := range faultsIn(t, former) {
+			f.line = 0
+			known[f] = true
+		}
+		faults = slices.DeleteFunc(faults, func(f fault) bool {
+			f.line = 0
+			return known[f]
+		})
+	case os.Getenv("JUJU_SOAK") == "":
 		faults = faults[:1]
 	}
 	for _, f := range faults {
