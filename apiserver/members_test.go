@@ -86,6 +86,16 @@ func (fullListener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 }
 
+// controllerOnSet creates a controller that shares its store, a simulated MongoDB.
+func controllerOnSet(t *testing.T, set *mongotest.Set) (*controller.Controller, *state.State) {
+	t.Helper()
+	url, err := mongo.ParseURL(set.URL())
+	statetest.OK(t, err)
+	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
+	statetest.OK(t, err)
+	return statetest.ControllerOn(t, store, controller.Options{Shared: true})
+}
+
 // Where there are several controllers, an agent that logs in may have been told by another one what this one has yet to
 // hear of, so nothing that was read before is used for it.
 func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
@@ -97,11 +107,7 @@ func TestAnAgentOfSeveralControllersReadsAnew(t *testing.T) {
 			reads.Add(1)
 		}
 	}
-	url, err := mongo.ParseURL(set.URL())
-	statetest.OK(t, err)
-	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
-	statetest.OK(t, err)
-	c, st := statetest.ControllerOn(t, store, controller.Options{Shared: true})
+	c, st := controllerOnSet(t, set)
 	f := &facadestest.Controllers{All: []entity.ControllerNode{{Machine: "0"}}}
 	w := newWorldOf(t, c, st, func(c *Config) { c.Controllers = f }).populate()
 	events, err := st.Watches().ModelConfig(t.Context())

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"juju/apiserver/facades/facadestest"
-	"juju/state/controller"
 	"juju/state/entity"
-	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
@@ -25,11 +23,7 @@ func TestReadsOfRequests(t *testing.T) {
 			reads.Add(1)
 		}
 	}
-	url, err := mongo.ParseURL(set.URL())
-	statetest.OK(t, err)
-	store, err := mongo.OpenURL(t.Context(), url, mongo.Options{Dial: set.Dial})
-	statetest.OK(t, err)
-	c, st := statetest.ControllerOn(t, store, controller.Options{Shared: true})
+	c, st := controllerOnSet(t, set)
 	w := newWorldOf(t, c, st).populate()
 	facadestest.OfferMySQL(w, w.st)
 	offers, err := w.st.CrossModel().Offers(t.Context())

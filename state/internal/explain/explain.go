@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
+	"juju/state/internal/secrets"
 	"juju/state/lifecycle"
 	"juju/state/limits"
 )
@@ -27,7 +28,7 @@ type Explainer struct {
 	db     *modeltxn.DB
 	ailing map[string]string           // by service: see rollout.Ailing
 	needs  map[string]string           // by machine
-	told   map[string][]modeldb.Secret // by service: see toldSecrets; nil until they are read
+	told   map[string][]modeldb.Secret // by service: see Secrets.Told; nil until they are read
 }
 
 // New returns an Explainer of a model, for what is asked at one time.
@@ -151,7 +152,7 @@ func Unsettled(ctx context.Context, db *modeltxn.DB) ([]entity.Tag, error) {
 		return nil, err
 	}
 	note(unset, entity.MachineTag) // they are pending too
-	told, err := toldSecrets(ctx, db)
+	told, err := secrets.Secrets{DB: db}.Told(ctx)
 	note(each(told, func(doc modeldb.Secret) string { return doc.Owner }), tagOfOwner)
 	return tags, err
 }

@@ -3,48 +3,19 @@ package explain
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
-	"juju/state/internal/modeltxn"
 	"juju/state/internal/secrets"
 	"juju/state/lifecycle"
 )
 
-// toldSecrets returns the secrets, by ID, of which the owner has been told something that it has not acted on yet.
-func toldSecrets(ctx context.Context, db *modeltxn.DB) ([]modeldb.Secret, error) {
-	var docs []modeldb.Secret
-	err := db.All(ctx, modeldb.SecretsC, bson.D{{"kind", modeldb.KindSecret}, {"news", true}}, &docs)
-	if err != nil || len(docs) == 0 {
-		return nil, err
-	}
-	var owners []string
-	for _, doc := range docs {
-		owners = append(owners, doc.Owner)
-	}
-	var parties []modeldb.Party
-	if err := db.All(ctx, modeldb.SecretsC, bson.D{{"_id", bson.D{{"$in", owners}}}}, &parties); err != nil {
-		return nil, err
-	}
-	tokens := map[string]string{}
-	for _, p := range parties {
-		tokens[p.Key] = p.Token
-	}
-	docs = slices.DeleteFunc(docs, func(doc modeldb.Secret) bool { return tokens[doc.Owner] != doc.Token }) // of one that is gone
-	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
-	return docs, nil
-}
-
-// toldOf returns those of a service and its units.
+// toldOf returns the secrets of a service and its units of which the owner has been told something that it has not acted on yet.
 func (x *Explainer) toldOf(ctx context.Context, service string) ([]modeldb.Secret, error) {
 	if x.told == nil {
-		docs, err := toldSecrets(ctx, x.db)
+		docs, err := secrets.Secrets{DB: x.db}.Told(ctx)
 		if err != nil {
 			return nil, err
 		}

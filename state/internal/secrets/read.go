@@ -392,3 +392,22 @@ func (s Secrets) Events(ctx context.Context, u modeldb.Unit) (events []entity.Se
 	}
 	return events, err
 }
+
+// Told returns the secrets, by ID, of which the owner has been told something that it has not acted on yet.
+func (s Secrets) Told(ctx context.Context) ([]modeldb.Secret, error) {
+	docs, err := all[modeldb.Secret](ctx, s, modeldb.KindSecret, bson.DocElem{Name: "news", Value: true})
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	owners := map[string]bool{}
+	for _, doc := range docs {
+		owners[doc.Owner] = true
+	}
+	var d documents
+	if err := s.fetch(ctx, &d, slices.Sorted(maps.Keys(owners))); err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(doc modeldb.Secret) bool { return !d.ownedBy(doc) }) // it has ended with its owner
+	slices.SortFunc(docs, func(a, b modeldb.Secret) int { return strings.Compare(a.ID, b.ID) })
+	return docs, nil
+}
