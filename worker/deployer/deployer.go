@@ -96,13 +96,13 @@ func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot list the agents: %w", err)
 	}
-	units := map[string]action{}
+	units := map[string]Step{}
 	for _, name := range deployed {
-		units[name] = recall
+		units[name] = Recall
 	}
 	for _, unit := range assigned {
 		_, here := units[unit.Name]
-		units[unit.Name] = choose(here, unit.Life)
+		units[unit.Name] = Next(here, unit.Life)
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(units), entity.CompareNatural) {
 		if err := d.do(ctx, units[name], name); err != nil {
@@ -116,49 +116,22 @@ func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 	return failed, nil
 }
 
-// An action is what a deployer does with one unit.
-type action string
-
-const (
-	deploy        action = "deploy"
-	ensure        action = "keep running"
-	drain         action = "drain" // keep the agent of a Dying unit running until the unit is Dead
-	recall        action = "recall"
-	recallAndDrop action = "recall and remove"
-	drop          action = "remove"
-)
-
-// choose returns what to do with a unit that is assigned to the parent.
-func choose(deployed bool, life entity.Life) action {
-	switch {
-	case deployed && life == entity.Dead:
-		return recallAndDrop
-	case deployed && life == entity.Dying:
-		return drain
-	case deployed:
-		return ensure
-	case life == entity.Alive:
-		return deploy
-	}
-	return drop
-}
-
-func (d *deployer) do(ctx context.Context, what action, unit string) (err error) {
+func (d *deployer) do(ctx context.Context, what Step, unit string) (err error) {
 	tag := entity.UnitTag(unit)
-	if what != ensure && what != drain {
+	if what != Ensure && what != Drain {
 		logger.Infof("%s: %s unit %s", d.Parent, what, unit)
 	}
 	switch what {
-	case ensure:
+	case Ensure:
 		err := d.Agents.Ensure(ctx, unit)
 		if errors.Is(err, ErrEnded) {
 			// The agent terminated because it could not find its unit, or because its password was invalid. The
 			// unit exists and is not Dead, so deploy its agent again with a new password.
-			return d.do(ctx, deploy, unit)
+			return d.do(ctx, Deploy, unit)
 		}
 		return err
-	case drain:
-		err := d.do(ctx, ensure, unit)
+	case Drain:
+		err := d.do(ctx, Ensure, unit)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -167,7 +140,7 @@ func (d *deployer) do(ctx context.Context, what action, unit string) (err error)
 			return err
 		}
 		return d.Agents.Recall(ctx, unit)
-	case deploy:
+	case Deploy:
 		ctx, span := d.work.Begin(ctx, "deploy unit", trace.WithAttributes(attribute.String("juju.unit", unit)))
 		defer func() { tracing.End(span, err) }()
 		password, err := d.API.NewPassword(ctx, tag)
@@ -175,18 +148,18 @@ func (d *deployer) do(ctx context.Context, what action, unit string) (err error)
 			return err
 		}
 		return d.Agents.Deploy(ctx, unit, password)
-	case recall:
+	case Recall:
 		return d.Agents.Recall(ctx, unit)
-	case recallAndDrop:
+	case RecallAndRemove:
 		if err := d.Agents.Recall(ctx, unit); err != nil {
 			return err
 		}
-	case drop:
+	case Remove:
 		// A unit whose agent was on a lost machine may still be in relations. Only an agent of its own can leave
 		// them in order.
 		err := d.API.RemoveUnit(ctx, tag)
 		if errors.Is(err, entity.InUse) || errors.Is(err, entity.HasSubordinates) {
-			return d.do(ctx, deploy, unit)
+			return d.do(ctx, Deploy, unit)
 		}
 		return err
 	}

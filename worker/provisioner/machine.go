@@ -92,50 +92,39 @@ func (p *provisioner) step(ctx context.Context, t *handler) (left bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if m.InstanceID == entity.BootstrapInstance {
-		if m.Life != entity.Dead {
-			return false, nil
-		}
-		return false, p.API.RemoveMachine(ctx, entity.MachineTag(t.id))
-	}
 	tag := entity.MachineTag(t.id)
-	switch {
-	case m.IsManual():
-		if m.Life != entity.Dead {
-			return false, nil
+	next := Next(m, false)
+	if next == EnsureDead {
+		err := p.API.EnsureDead(ctx, tag)
+		switch {
+		case err == nil:
+			next = Remove
+		case errors.Is(err, entity.InUse):
+			next = Next(m, true)
+		default:
+			return false, err
 		}
-		return false, p.removeManual(ctx, tag)
-	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
-		logger.Warningf("instance %s of destroyed machine %s is left running: %s is %s", m.InstanceID, m.ID,
-			modelconfig.HarvestMode, p.harvest())
-	case m.Life == entity.Dead && m.InstanceID != "":
-		if err := p.stop(ctx, m.InstanceID); err != nil {
+	}
+	if t.halfMade && m.InstanceID == "" {
+		if err := p.cleanUp(ctx, t); err != nil {
+			return false, err
+		}
+	}
+	switch next {
+	case Wait:
+		return false, nil
+	case Start:
+		return false, p.start(ctx, t, m)
+	case Stop:
+		if !p.model.Load().HarvestsDestroyed() {
+			logger.Warningf("instance %s of destroyed machine %s is left running: %s is %s", m.InstanceID, m.ID,
+				modelconfig.HarvestMode, p.harvest())
+		} else if err := p.stop(ctx, m.InstanceID); err != nil {
 			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.reportStuck(ctx, tag, err))
 		}
-	case m.InstanceID != "":
-		return false, nil
-	default:
-		if m.Life == entity.Dying {
-			// If it still has units, their agents were on an instance that was lost.
-			err := p.API.EnsureDead(ctx, tag)
-			if err == nil {
-				m.Life = entity.Dead
-			} else if !errors.Is(err, entity.InUse) {
-				return false, err
-			}
-		}
-		if t.halfMade {
-			if err := p.cleanUp(ctx, t); err != nil {
-				return false, err
-			}
-		}
-		if m.Life == entity.Dead {
-			break
-		}
-		if m.Status == entity.StatusError {
-			return false, nil // until the user retries it
-		}
-		return false, p.start(ctx, t, m)
+	}
+	if m.IsManual() {
+		return false, p.removeManual(ctx, tag)
 	}
 	return false, p.API.RemoveMachine(ctx, tag)
 }

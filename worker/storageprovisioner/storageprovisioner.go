@@ -224,28 +224,31 @@ func isGone(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive) || errors.Is(err, entity.InUse)
 }
 
-// next returns the next step for a storage instance, or nil if it must wait for an event.
+// next returns what to run for a storage instance, or nil if it must wait for an event.
 func (p *provisioner) next(w entity.StorageWork) *step {
 	s := &step{work: w}
-	switch a := w.Attachment; {
-	case a != nil && a.After != "" && w.Filesystem != "":
-		return nil // until the other is attached or removed
-	case a != nil && a.Life == entity.Dead:
-		s.do, s.instance = p.detach, a.Instance
-	case w.Life == entity.Dying:
+	next := Next(w)
+	switch next {
+	case Wait:
+		return nil
+	case Create:
+		s.do = p.create
+	case Attach:
+		s.do = p.attach
+	case Detach:
+		s.do = p.detach
+	case EnsureDead:
 		s.do = func(ctx context.Context, w entity.StorageWork) error {
 			return p.API.EnsureStorageDead(ctx, entity.StorageTag(w.ID))
 		}
-	case w.Life != entity.Alive:
+	case End:
 		s.do = p.end
-	case w.Filesystem == "" && !w.OnMachine:
-		s.do = p.create
-	case a == nil || a.Instance == "":
-		return nil // until there is a cloud instance
-	case w.Filesystem == "":
-		s.do, s.instance = p.create, a.Instance
-	default:
-		s.do, s.instance = p.attach, a.Instance
+	}
+	if next == Attach || next == Detach || next == Create && w.OnMachine {
+		s.instance = w.Attachment.Instance
+	}
+	if why := Refusal(next, w); why != nil {
+		s.do = func(context.Context, entity.StorageWork) error { return &cloudError{why} }
 	}
 	return s
 }
@@ -255,9 +258,6 @@ func (p *provisioner) create(ctx context.Context, w entity.StorageWork) error {
 	params := provider.FilesystemParams{Storage: w.ID, Pool: w.Pool, Size: w.Size}
 	if w.OnMachine {
 		params.Instance = w.Attachment.Instance
-		if entity.IsManualInstance(params.Instance) {
-			return noStorage(w)
-		}
 	}
 	var f entity.Filesystem
 	err := p.cloud(ctx, "make filesystem", func(ctx context.Context) (err error) {
@@ -288,13 +288,6 @@ func paramsOf(w entity.StorageWork) provider.AttachmentParams {
 }
 
 func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
-	if other := w.Attachment.InUse; other != "" {
-		return &cloudError{fmt.Errorf("cannot attach it to unit %s: %s is in use by storage %s", w.Attachment.Unit,
-			w.Attachment.Mount, other)}
-	}
-	if entity.IsManualInstance(w.Attachment.Instance) {
-		return noStorage(w)
-	}
 	params := paramsOf(w)
 	var location string
 	err := p.cloud(ctx, "attach it to unit "+w.Attachment.Unit, func(ctx context.Context) (err error) {
@@ -310,13 +303,6 @@ func (p *provisioner) attach(ctx context.Context, w entity.StorageWork) error {
 		return p.cloud(ctx, "detach it", func(ctx context.Context) error { return p.Cloud.DetachFilesystem(ctx, params) })
 	}
 	return err
-}
-
-// noStorage returns the error for storage on a manual machine.
-func noStorage(w entity.StorageWork) error {
-	err := entity.Errorf(entity.NotSupported, "cannot attach it to unit %s: its machine is %s, a host for which the cloud "+
-		"has no storage", w.Attachment.Unit, w.Attachment.Instance)
-	return &cloudError{entity.WithHint(err, "Place the unit on a machine of the cloud.")}
 }
 
 func (p *provisioner) detach(ctx context.Context, w entity.StorageWork) error {

@@ -18,6 +18,9 @@ import (
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/worker/deployer"
+	"juju/worker/provisioner"
+	"juju/worker/storageprovisioner"
 )
 
 // patience is how long a rehearsal may take, once it has begun. Its work grows with the model, so this limits what can be
@@ -139,15 +142,17 @@ type rehearsal struct {
 	leaders map[string]string // by service
 	hooks   []entity.PlannedHook
 	isLost  func(unit string) bool
-	lost    map[string]bool // units
-	kept    map[string]bool // storage that is removed without its data
+	lost    map[string]bool   // units
+	kept    map[string]bool   // storage that is removed without its data
+	refused map[string]string // storage that the cloud can't attach, and why
 	// contested are the services that lose their leader, and of which some units are stuck.
 	contested map[string]bool
 }
 
 func (s *Stage) rehearsal(lost func(unit string) bool) *rehearsal {
 	return &rehearsal{Stage: s, changes: state.NewFollower(), scopes: map[state.Scope]*scope{}, isLost: lost, lost: map[string]bool{},
-		charms: map[string]hooks.Implemented{}, units: map[string]*unit{}, leaders: map[string]string{}, kept: map[string]bool{}, contested: map[string]bool{}}
+		charms: map[string]hooks.Implemented{}, units: map[string]*unit{}, leaders: map[string]string{}, kept: map[string]bool{},
+		refused: map[string]string{}, contested: map[string]bool{}}
 }
 
 // look returns the copy as its users see it.
@@ -179,10 +184,8 @@ func (r *rehearsal) sorted() (all []*unit) {
 	return all
 }
 
-// meet starts the agents of units that have none, and forgets those of units that are gone. A unit's agent starts when its
-// machine has.
+// meet starts the agents of units that have none. A unit's agent starts when its machine has.
 func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus) error {
-	maps.DeleteFunc(r.units, func(name string, _ *unit) bool { _, there := units[name]; return !there })
 	machines, err := r.st.Provisioning().MachineInfos(ctx)
 	if err != nil {
 		return err
@@ -211,7 +214,7 @@ func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus
 // play has everyone act until nothing is left to do. If only the time of a forced removal is awaited, it passes. The next
 // batch of an upgrade has its turn when all hooks of the one before have run: only then is it healthy.
 func (r *rehearsal) play(ctx context.Context) error {
-	actors := []func(context.Context) (bool, error){r.machines, r.profiles, r.storage, r.minUnits, r.across, r.deploy, r.arrive, r.end}
+	actors := []func(context.Context) (bool, error){r.machines, r.profiles, r.storage, r.minUnits, r.across, r.deploy, r.end}
 	seen, due := int64(-1), time.Duration(0)
 	for {
 		moved := false
@@ -248,16 +251,6 @@ func (r *rehearsal) play(ctx context.Context) error {
 	}
 }
 
-// arrive has the agents of new units begin.
-func (r *rehearsal) arrive(ctx context.Context) (moved bool, err error) {
-	now, err := r.look(ctx)
-	before := len(r.units)
-	if err == nil {
-		err = r.meet(ctx, now.units)
-	}
-	return len(r.units) > before, err
-}
-
 // agents has each unit's agent act once.
 func (r *rehearsal) agents(ctx context.Context) (moved bool, err error) {
 	for _, u := range r.sorted() {
@@ -270,33 +263,50 @@ func (r *rehearsal) agents(ctx context.Context) (moved bool, err error) {
 	return moved, nil
 }
 
-// deploy removes the units whose agents are done, or never began.
+// deploy has the deployers of the machines and principals act: they remove the units whose agents are done, and start the
+// agents of those that have none.
 func (r *rehearsal) deploy(ctx context.Context) (moved bool, err error) {
 	now, err := r.look(ctx)
 	if err != nil {
 		return false, err
 	}
-	for name, was := range now.units {
-		agent := r.units[name]
-		if was.Life != entity.Dead && (was.Life != entity.Dying || agent != nil || r.lost[name]) {
+	maps.DeleteFunc(r.units, func(name string, _ *unit) bool { _, there := now.units[name]; return !there })
+	without := map[string]entity.UnitStatus{} // an agent
+	for name, unit := range now.units {
+		step := deployer.Next(r.units[name] != nil || r.lost[name], unit.Life)
+		switch step {
+		case deployer.Deploy:
+			without[name] = unit
+			continue
+		case deployer.Remove, deployer.RecallAndRemove:
+		default:
 			continue
 		}
 		u, err := r.st.Unit(ctx, name)
 		if err == nil {
 			err = u.Remove(ctx)
 		}
-		if did, err := done(err); err != nil {
-			return moved, err
-		} else if did {
+		did, failed := done(err)
+		switch {
+		case failed != nil:
+			return moved, failed
+		case did:
 			moved = true
+		case step == deployer.Remove && !errors.Is(err, entity.NotFound):
+			without[name] = unit // only an agent can have it leave its relations
 		}
 	}
-	return moved, nil
+	if moved { // what was read is not true any more
+		return true, nil
+	}
+	before := len(r.units)
+	err = r.meet(ctx, without)
+	return len(r.units) > before, err
 }
 
 // done reports whether something was done that the state of the copy may refuse for now.
 func done(err error) (bool, error) {
-	for _, kind := range []entity.Kind{entity.NotFound, entity.NotAlive, entity.InUse, entity.HasSubordinates, entity.Invalid} {
+	for _, kind := range []entity.Kind{entity.NotFound, entity.NotAlive, entity.InUse, entity.HasSubordinates} {
 		if errors.Is(err, kind) {
 			return false, nil
 		}
@@ -310,23 +320,16 @@ func (r *rehearsal) minUnits(ctx context.Context) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	before := r.changes.Count()
 	for name, svc := range now.services {
-		alive := 0
-		for _, u := range svc.Units {
-			if u.Life == entity.Alive {
-				alive++
-			}
-		}
-		if svc.Life != entity.Alive || alive >= svc.MinUnits {
+		if svc.MinUnits == 0 {
 			continue
 		}
-		did, err := done(r.st.MinUnits().EnsureMinUnits(ctx, name))
-		if err != nil {
-			return moved, err
+		if _, err := done(r.st.MinUnits().EnsureMinUnits(ctx, name)); err != nil {
+			return false, err
 		}
-		moved = moved || did
 	}
-	return moved, nil
+	return r.changes.Count() > before, nil
 }
 
 // end has the model end, once it is empty.
@@ -389,23 +392,13 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 		return false, err
 	}
 	for _, info := range slices.Backward(infos) { // containers before their hosts
-		if info.Life == entity.Alive && (info.InstanceID != "" || info.Status == entity.StatusError) { // one that failed is not retried
+		act := r.machineStep(info)
+		if act == nil {
 			continue
 		}
 		m, err := r.st.Machine(ctx, info.ID)
-		switch {
-		case err != nil:
-		case info.Life == entity.Dead:
-			err = m.Remove(ctx)
-		case info.Life == entity.Dying:
-			if err = m.EnsureDead(ctx); err != nil && info.InstanceID == "" {
-				_, err = done(err)
-				if err == nil {
-					err = r.start(ctx, m)
-				}
-			}
-		default:
-			err = r.start(ctx, m)
+		if err == nil {
+			err = act(ctx, m)
 		}
 		did, err := done(err)
 		if err != nil {
@@ -414,6 +407,28 @@ func (r *rehearsal) machines(ctx context.Context) (moved bool, err error) {
 		moved = moved || did
 	}
 	return moved, nil
+}
+
+// machineStep returns what the provisioner and the cloud do next for a machine, or else its agent; nil for nothing.
+func (r *rehearsal) machineStep(info entity.MachineInfo) func(context.Context, *state.Machine) error {
+	switch provisioner.Next(info, false) {
+	case provisioner.Start:
+		return r.start
+	case provisioner.Stop, provisioner.Remove:
+		return func(ctx context.Context, m *state.Machine) error { return m.Remove(ctx) }
+	case provisioner.EnsureDead:
+		return func(ctx context.Context, m *state.Machine) error {
+			err := m.EnsureDead(ctx)
+			if errors.Is(err, entity.InUse) && provisioner.Next(info, true) == provisioner.Start {
+				err = r.start(ctx, m)
+			}
+			return err
+		}
+	}
+	if info.Life == entity.Dying && info.InstanceID != "" {
+		return func(ctx context.Context, m *state.Machine) error { return m.EnsureDead(ctx) }
+	}
+	return nil
 }
 
 // profiles has the cloud give instances the profiles of charms, where they can have any.
@@ -459,9 +474,6 @@ func (r *rehearsal) storage(ctx context.Context) (moved bool, err error) {
 		if err != nil {
 			return moved, err
 		}
-		if did && w.Life == entity.Dead && w.Release && w.Filesystem != "" {
-			r.kept[w.ID] = true
-		}
 		moved = moved || did
 	}
 	return moved, nil
@@ -477,34 +489,39 @@ func (r *rehearsal) withKept(changes []entity.PlannedChange) []entity.PlannedCha
 	return changes
 }
 
-// storageStep returns what worker/storageprovisioner would do next, and the cloud with it.
+// storageStep returns what worker/storageprovisioner does next, and the cloud with it; nil for nothing.
 func (r *rehearsal) storageStep(w entity.StorageWork) func(context.Context, *state.Storage) error {
-	switch a := w.Attachment; {
-	case a != nil && a.After != "" && w.Filesystem != "":
+	next := storageprovisioner.Next(w)
+	if why := storageprovisioner.Refusal(next, w); why != nil {
+		r.refused[w.ID] = why.Error()
 		return nil
-	case a != nil && a.Life == entity.Dead:
-		return func(ctx context.Context, s *state.Storage) error { return s.RemoveAttachment(ctx, a.Unit) }
-	case w.Life == entity.Gone:
-		return func(ctx context.Context, _ *state.Storage) error {
-			return r.st.Provisioning().DropFilesystem(ctx, w.Filesystem)
-		}
-	case w.Life == entity.Dead:
-		return func(ctx context.Context, s *state.Storage) error { return s.Remove(ctx) }
-	case w.Life == entity.Dying:
-		return func(ctx context.Context, s *state.Storage) error { return s.EnsureDead(ctx) }
-	case w.Filesystem == "" && (!w.OnMachine || a != nil && a.Instance != ""):
+	}
+	delete(r.refused, w.ID)
+	switch next {
+	case storageprovisioner.Create:
 		f := entity.Filesystem{ID: "rehearsed-" + w.ID, Size: max(w.Size, 1)}
 		if w.OnMachine {
-			f.Instance = a.Instance
+			f.Instance = w.Attachment.Instance
 		}
 		return func(ctx context.Context, s *state.Storage) error { return s.SetFilesystem(ctx, f) }
-	case a == nil || a.Instance == "" || w.Filesystem == "" || a.InUse != "" || a.Location != "":
-		return nil
+	case storageprovisioner.Attach:
+		return func(ctx context.Context, s *state.Storage) error {
+			return s.SetAttached(ctx, w.Attachment.Unit, w.Attachment.Instance, "/"+w.ID)
+		}
+	case storageprovisioner.Detach:
+		return func(ctx context.Context, s *state.Storage) error { return s.RemoveAttachment(ctx, w.Attachment.Unit) }
+	case storageprovisioner.EnsureDead:
+		return func(ctx context.Context, s *state.Storage) error { return s.EnsureDead(ctx) }
+	case storageprovisioner.End:
+		r.kept[w.ID] = w.Release && w.Filesystem != ""
+		if w.Life == entity.Gone {
+			return func(ctx context.Context, _ *state.Storage) error {
+				return r.st.Provisioning().DropFilesystem(ctx, w.Filesystem)
+			}
+		}
+		return func(ctx context.Context, s *state.Storage) error { return s.Remove(ctx) }
 	}
-	a := w.Attachment
-	return func(ctx context.Context, s *state.Storage) error {
-		return s.SetAttached(ctx, a.Unit, a.Instance, "/"+w.ID)
-	}
+	return nil
 }
 
 // implemented returns the hooks of a charm, from its archive: in the copy only if the change has added the charm.

@@ -422,6 +422,30 @@ func TestAPlanSaysWhatItDoesNotForesee(t *testing.T) {
 	}
 }
 
+// A plan decides as the workers do: storage that the cloud can't attach to a host stays where it is, and the unit waits for it.
+func TestAPlanSaysWhichStorageTheCloudRefuses(t *testing.T) {
+	t.Parallel()
+	h := newTheatre(t)
+	web, err := h.st.Service(h.ctx, "web")
+	h.ok(err)
+	host, err := h.st.AddMachine(h.ctx, state.AddMachineParams{Series: web.Series(),
+		Manual: entity.Instance{ID: "manual:10.0.0.9", Nonce: "manual"}})
+	h.ok(err)
+	url := statetest.Charm(t, h.st, `{name: db, summary: s, description: d, storage: {data: {type: filesystem}}}`, "dispatch", "#!/bin/sh\n")
+	plan, err := h.plan(func(ctx context.Context, st *state.State) error {
+		_, err := st.AddService(ctx, state.AddServiceParams{Name: "db", CharmURL: url, Units: 1, Placement: []entity.Placement{{Machine: host.ID()}}})
+		return err
+	})
+	h.ok(err)
+	want := "[storage data/0: cannot attach it to unit db/0: its machine is manual:10.0.0.9, a host for which the cloud has no storage]"
+	if got := fmt.Sprint(plan.Waits); got != want {
+		t.Errorf("the plan waits for %s, want %s", got, want)
+	}
+	if got := text(plan.Hooks); strings.Contains(got, "db/0") {
+		t.Errorf("a unit without its storage runs %s", got)
+	}
+}
+
 // A relation with an offer of another controller ends there in a plan too, and with it the remote service.
 func TestAPlanEndsRelationsWithOtherControllers(t *testing.T) {
 	t.Parallel()

@@ -314,6 +314,12 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 			}
 		}
 	}
+	for _, id := range slices.SortedFunc(maps.Keys(r.refused), entity.CompareNatural) {
+		if _, there := v.storage[id]; !there || was.storage[id].Status.Message == r.refused[id] {
+			continue
+		}
+		all = append(all, fmt.Sprintf("storage %s: %s", id, r.refused[id]))
+	}
 	explainer := r.st.Explainer()
 	for _, tag := range tags {
 		e, err := explainer.Explain(ctx, tag)
