@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/facades"
 	"juju/state"
 	"juju/state/controller"
@@ -39,7 +39,7 @@ func invalidLogin() error {
 type credential struct {
 	tag             entity.Tag
 	password, nonce string
-	netConn         *limitedConn // the connection
+	netConn         *admission.Conn // the connection
 }
 
 // authenticate checks a credential for a model ("" for the controller itself) and opens the model. The error is
@@ -77,7 +77,7 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 // authenticateConsumer checks the token of a model of another controller, and that its user still may consume the offer. A
 // refusal is Unauthorized, for which the consumer suspends its relations; NotFound, for which it ends them, if the offer is gone.
 func (s *Server) authenticateConsumer(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
-	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
+	release, err := s.agentLogins.Take(ctx, s.limits.AgentWait)
 	if err != nil {
 		return identity{}, nil, err
 	}
@@ -186,9 +186,9 @@ func (s *Server) identifySession(ctx context.Context, in controller.Session, tex
 
 // hashTurn waits for its turn to hash the password of a user. Unauthenticated clients can send names of any length, so
 // turns are counted by a prefix of the name.
-func (s *Server) hashTurn(ctx context.Context, g *limitedConn, user string) (release func(), err error) {
+func (s *Server) hashTurn(ctx context.Context, g *admission.Conn, user string) (release func(), err error) {
 	user = entity.Cut(strings.ToLower(user), 256)
-	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: user, failed: int(g.failed.Load())})
+	return s.hashing.Take(ctx, s.limits.UserWait, admission.Turn{Source: g.Source(), User: user, Failed: int(g.Failed.Load())})
 }
 
 // identify looks up the current roles of a user in a model ("" for the controller itself). A user without access has no
@@ -280,7 +280,7 @@ func followRights(
 }
 
 func (s *Server) authenticateAgent(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
-	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
+	release, err := s.agentLogins.Take(ctx, s.limits.AgentWait)
 	if err != nil {
 		return identity{}, nil, err
 	}
@@ -340,58 +340,4 @@ func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (facades.
 		return 0, err
 	}
 	return facades.ControllerAgent, nil
-}
-
-// slots limits the number of concurrent callers of something.
-type slots chan struct{}
-
-// take waits at most wait for a slot; release frees it. The error is Unavailable or the context's.
-func (s slots) take(ctx context.Context, wait time.Duration) (release func(), err error) {
-	release = func() { <-s }
-	select {
-	case s <- struct{}{}: // the usual case, without a timer
-		return release, nil
-	default:
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case s <- struct{}{}:
-		return release, nil
-	case <-timer.C:
-		return nil, tryAgain()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// userSlots count what users have in progress.
-type userSlots struct {
-	mu    sync.Mutex
-	count int
-	users map[entity.Tag]int
-}
-
-// take counts one more of a user until release is called. release is nil if the user has ofUser already, or all users
-// together have max; mine and all are how many there were.
-func (s *userSlots) take(user entity.Tag, ofUser, max int) (release func(), mine, all int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	mine, all = s.users[user], s.count
-	if mine >= ofUser || all >= max {
-		return nil, mine, all
-	}
-	if s.users == nil {
-		s.users = map[entity.Tag]int{}
-	}
-	s.count++
-	s.users[user]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.count--
-		if s.users[user]--; s.users[user] == 0 {
-			delete(s.users, user)
-		}
-	}, mine, all
 }

@@ -13,14 +13,14 @@ const BinariesPath = "/tools/"
 // serveBinaries serves a download of the binaries. Downloads have a separate limit, because anyone can request them;
 // beyond it clients are told to try again, as the script of new machines does.
 func (s *Server) serveBinaries(w http.ResponseWriter, r *http.Request) {
-	release, err := s.downloads.take(r.Context(), s.limits.DownloadWait)
+	release, err := s.downloads.Take(r.Context(), s.limits.DownloadWait)
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "too many downloads at once", http.StatusServiceUnavailable)
 		return
 	}
 	defer release()
-	defer netConnOf(r.Context()).busy()()
+	defer netConnOf(r.Context()).Busy()()
 	path := s.archive(r.PathValue("sha256")) // which may have to be copied from the store
 	if path == "" {
 		http.NotFound(w, r)

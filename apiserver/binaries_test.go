@@ -64,7 +64,7 @@ func TestBinariesAreDownloaded(t *testing.T) {
 		}
 	}
 	// While another downloads, one is told to try again.
-	release, err := w.server.downloads.take(t.Context(), verify.Patience)
+	release, err := w.server.downloads.Take(t.Context(), verify.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (c *conn) turn(ctx context.Context, who *facades.Caller, r *facades.Route) 
 	if who.Roles&(facades.MachineAgent|facades.UnitAgent) == 0 || r.Handler.Waits {
 		return ctx, func() {}, nil
 	}
-	release, err = c.server.agentTurns.take(ctx, c.uuid)
+	release, err = c.server.agentTurns.Take(ctx, c.uuid)
 	if err != nil {
 		return nil, nil, err
 	}

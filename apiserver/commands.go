@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/commandline"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
@@ -47,7 +48,7 @@ type commandRunner struct {
 	*Server
 	uuid    string   // of the model
 	addr    net.Addr // of the client
-	netConn *limitedConn
+	netConn *admission.Conn
 	cancel  context.CancelCauseFunc // ends them, when the user or the model ends
 	plans   bool                    // says only what they would lead to
 }
@@ -76,7 +77,7 @@ func (c *commander) serve(ctx context.Context) {
 		}
 		<-reading
 	}()
-	c.netConn.onEvict(func() { c.cancel(errCrowded) })
+	c.netConn.OnEvict(func() { c.cancel(errCrowded) })
 	ping := c.pinging(ctx, c.ws, noText)
 	defer ping.Stop()
 	requests := make(chan params.CLICommands, commandsInLine)
@@ -100,7 +101,7 @@ func (c *commander) serve(ctx context.Context) {
 			if err := c.answer(ctx, r); err != nil {
 				return
 			}
-			if int(c.netConn.failed.Load()) >= c.limits.Logins {
+			if int(c.netConn.Failed.Load()) >= c.limits.Logins {
 				return
 			}
 		}
@@ -169,7 +170,7 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 	if r.User == "" || len(r.Macaroons) > 0 && r.Credentials == "" {
 		return entity.Errorf(entity.Unauthorized, "a command needs a user and a password")
 	}
-	idle := c.netConn.busy()
+	idle := c.netConn.Busy()
 	defer idle()
 	ctx = controller.Began(ctx)
 	login, stop := context.WithTimeout(ctx, c.limits.UserWait+c.limits.LoginTime)
@@ -187,9 +188,9 @@ func (c *commandRunner) run(ctx context.Context, r params.CLICommands, print fun
 		return err
 	}
 	defer leave()
-	c.netConn.authenticated()
-	defer c.netConn.unauthenticated()
-	ended, _, _ := c.commanding.take(id.Tag, c.limits.UserCommands, c.limits.Commands)
+	c.netConn.Authenticated()
+	defer c.netConn.Unauthenticated()
+	ended, _, _ := c.commanding.Take(id.Tag, c.limits.UserCommands, c.limits.Commands)
 	if ended == nil {
 		return entity.Errorf(entity.Unavailable, "too many commands are running on the controller; try again when one has ended")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
@@ -31,7 +32,7 @@ type conn struct {
 	ws      *websocket.Conn
 	uuid    string // of the model in the path, "" for the controller itself
 	remote  string
-	netConn *limitedConn
+	netConn *admission.Conn
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
@@ -40,10 +41,10 @@ type conn struct {
 	line     presence.Line
 	password sync.RWMutex // held for writing while this connection changes the user's password
 	watches  watches
-	silent   *time.Timer    // closes the connection if the client does not log in
-	asked    int            // requests before the login
-	turns    slots          // requests in progress
-	requests sync.WaitGroup // goroutines of requests, and the one that waits for events
+	silent   *time.Timer     // closes the connection if the client does not log in
+	asked    int             // requests before the login
+	turns    admission.Slots // requests in progress
+	requests sync.WaitGroup  // goroutines of requests, and the one that waits for events
 	writing  sync.Mutex
 	moved    atomic.Bool // a request has moved since the last ping: see clock
 }
@@ -87,7 +88,7 @@ func (c *conn) serve(ctx context.Context) {
 			s.leave()
 		}
 	}()
-	c.netConn.onEvict(func() { c.cancel(errCrowded) })
+	c.netConn.OnEvict(func() { c.cancel(errCrowded) })
 	silence := limits.LoginTime // the time that remains
 	c.silent = time.AfterFunc(silence, func() {
 		if c.session.Load() == nil {
@@ -95,7 +96,7 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	})
 	defer c.silent.Stop()
-	if c.netConn.source != memorySource {
+	if !c.netConn.IsInMemory() {
 		c.line.End = c.cancel
 	}
 	ping := c.server.pinging(c.ctx, c.ws, c.ping)
@@ -173,7 +174,7 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 	done := make(chan struct{})
 	idle := func() {}
 	if s == nil {
-		idle = c.netConn.busy()
+		idle = c.netConn.Busy()
 	}
 	c.requests.Go(func() {
 		defer close(done)
@@ -206,7 +207,7 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 		<-done
 		c.asked++
 		logins := c.server.limits.Logins
-		return c.ctx.Err() == nil && int(c.netConn.failed.Load()) < logins && c.asked < requestsPerLogin*logins
+		return c.ctx.Err() == nil && int(c.netConn.Failed.Load()) < logins && c.asked < requestsPerLogin*logins
 	}
 	return true
 }

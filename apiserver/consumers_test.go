@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"gopkg.in/macaroon.v2"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
@@ -140,13 +141,14 @@ func TestTokensEndWithTheRightToConsume(t *testing.T) {
 
 // All consumers of a user's, and the user, have together what the user may have.
 func TestConsumersCountAsTheirUser(t *testing.T) {
-	m := &members{max: 100, ofUser: 3, ofAgent: 50, maxWatches: 3}
+	s := &Server{config: Config{Config: facades.Config{Meter: unmetered{}}},
+		members: admission.Members{Max: 100, OfUser: 3, OfAgent: 50, MaxWatches: 3}}
 	consumer := func(user string) identity {
 		id := uuid.NewString()
 		return identity{Identity: facades.Identity{Tag: entity.ConsumerTag(id), Consumer: controller.Consumer{ID: id, User: user}}}
 	}
 	bob := identity{Identity: facades.Identity{Tag: entity.UserTag("Bob")}}
-	for what, take := range map[string]func(model string, id identity) (func(), error){"connections": m.enter, "watches": m.watch} {
+	for what, take := range map[string]func(model string, id identity) (func(), error){"connections": s.admit, "watches": s.admitWatch} {
 		for n, id := range []identity{bob, consumer("Bob"), consumer("bob")} {
 			if _, err := take("model", id); err != nil {
 				t.Errorf("%s: number %d: %v", what, n, err)

@@ -23,7 +23,7 @@ func (s *Server) pageLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	g := netConnOf(r.Context())
-	defer g.busy()()
+	defer g.Busy()()
 	text, session, err := s.controller.BeginSession(controller.Began(r.Context()), r.PostForm.Get("code"))
 	if errors.Is(err, entity.Unauthorized) {
 		s.failed(g, r.RemoteAddr, "a browser cannot log in", err)
@@ -74,7 +74,7 @@ func (s *Server) pageVisit(r *http.Request, owner, name string) (*pageVisit, err
 	}
 	ctx := r.Context()
 	g := netConnOf(ctx)
-	defer g.busy()()
+	defer g.Busy()()
 	in, err := s.controller.CheckSession(ctx, c.Value)
 	if errors.Is(err, entity.Unauthorized) {
 		s.failed(g, r.RemoteAddr, "a session of a browser is not valid", err)

@@ -18,7 +18,7 @@ const pagePause = 250 * time.Millisecond
 
 // pageStream begins a stream to a page, which lasts until the session ends or its user may no longer read the model.
 func (s *Server) pageStream(w http.ResponseWriter, r *http.Request, v *pageVisit) (e *sse, leave func(), err error) {
-	uncount, err := s.members.watch(v.row.UUID, v.identity)
+	uncount, err := s.admitWatch(v.row.UUID, v.identity)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
@@ -140,7 +141,7 @@ func TestPasswordChangeDuringLogin(t *testing.T) {
 		m := w.server.ending.models[w.st]
 		return m != nil && !m.listed.IsZero()
 	})
-	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &limitedConn{}})
+	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &admission.Conn{}})
 	w.ok(err)
 	w.newPassword(w.st, u0)
 	first.ended() // so the watch has delivered the event
@@ -157,7 +158,7 @@ func TestPasswordChangeEndsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	u0 := entity.UnitTag("mysql/0")
-	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &limitedConn{}})
+	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &admission.Conn{}})
 	w.ok(err)
 	over := make(chan error, 1)
 	closed := w.server.ending.join(w.server, st, id, func(error) {})

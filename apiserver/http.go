@@ -184,9 +184,9 @@ func (s *Server) visit(
 		return err
 	}
 	g := netConnOf(r.Context())
-	g.authenticated()
+	g.Authenticated()
 	v.leave = func() {
-		g.unauthenticated() // other requests may follow on the connection
+		g.Unauthenticated() // other requests may follow on the connection
 		leave()
 	}
 	defer func() { v.leave() }()
@@ -234,7 +234,7 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 		return nil, invalidLogin()
 	}
 	g := netConnOf(r.Context())
-	defer g.busy()()
+	defer g.Busy()()
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UserWait+s.limits.LoginTime)
 	defer cancel()
 	id, model, err := s.authenticate(ctx, r.PathValue("uuid"),
@@ -259,7 +259,7 @@ var httpStatus = map[entity.Kind]int{
 
 // endAfterGuesses makes a response the connection's last if too many logins have failed on it.
 func (s *Server) endAfterGuesses(w http.ResponseWriter, r *http.Request) {
-	if int(netConnOf(r.Context()).failed.Load()) >= s.limits.Logins {
+	if int(netConnOf(r.Context()).Failed.Load()) >= s.limits.Logins {
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -7,18 +7,19 @@ import (
 	"regexp"
 	"strconv"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
 // failed logs and counts a failed login, which may be a guess at a password.
-func (s *Server) failed(g *limitedConn, remote, attempt string, err error) {
+func (s *Server) failed(g *admission.Conn, remote, attempt string, err error) {
 	if entity.KindOf(err) != entity.Unavailable { // otherwise no password was checked
-		g.failed.Add(1)
+		g.Failed.Add(1)
 	}
 	s.config.Meter.LoginRefused(refusal(err))
-	s.failures.add(g.source, fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
+	s.failures.Add(g.Source(), fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
 }
 
 // adminLogin logs in. A connection can log in once.
@@ -81,7 +82,7 @@ func adminLogin(ctx context.Context, c *request, p params.LoginRequest) (params.
 			f()
 		}
 	}})
-	conn.netConn.authenticated()
+	conn.netConn.Authenticated()
 	if id.hasRights() {
 		conn.requests.Go(func() { conn.follow(id) })
 	}

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
@@ -29,10 +28,11 @@ func TestReservedConnections(t *testing.T) {
 		if l.Members+l.Unauthenticated > files-32 || l.UserConns < 8 || l.AgentConns < 8 || l.Reserved < 1 || l.Unauthenticated < 8 {
 			t.Errorf("%d files: %+v", files, l)
 		}
-		m := &members{max: l.Members, reserved: l.Reserved, ofUser: l.UserConns, ofAgent: l.AgentConns}
+		s := &Server{config: Config{Config: facades.Config{Meter: unmetered{}}},
+			members: admission.Members{Max: l.Members, Reserved: l.Reserved, OfUser: l.UserConns, OfAgent: l.AgentConns}}
 		enter := func(id identity) (int, error) {
 			for n := 0; ; n++ {
-				if _, err := m.enter("model", id); err != nil {
+				if _, err := s.admit("model", id); err != nil {
 					return n, err
 				}
 			}
@@ -46,7 +46,7 @@ func TestReservedConnections(t *testing.T) {
 		if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "for unit agents; try again") {
 			t.Errorf("%d files: %v", files, err)
 		}
-		if want := l.Members - (int(kinds)-1)*l.Reserved; units != want {
+		if want := l.Members - (int(admission.Kinds)-1)*l.Reserved; units != want {
 			t.Errorf("%d files: units have %d of %d connections, want %d", files, units, l.Members, want)
 		}
 		for _, id := range []facades.Identity{
@@ -58,32 +58,6 @@ func TestReservedConnections(t *testing.T) {
 			}
 		}
 	}
-}
-
-// When the process can open no more files, the connection that has waited longest is closed, and this is logged once.
-func TestNoFilesForConnections(t *testing.T) {
-	c := &crowd{T: t, limiter: newConnLimiter(4, 4)}
-	c.enters("one", "192.0.2.1:1", true)
-	c.enters("two", "192.0.2.1:2", true)
-	l := c.limiter.listen(fullListener{})
-	for range 2 {
-		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
-			t.Errorf("accepted: %v", err)
-		}
-	}
-	c.putOut("one", "two")
-	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("without connections: %v", err)
-	}
-	if c.limiter.warned.IsZero() {
-		t.Error("the log says nothing")
-	}
-}
-
-type fullListener struct{ net.Listener }
-
-func (fullListener) Accept() (net.Conn, error) {
-	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 }
 
 // controllerOnSet creates a controller that shares its store, a simulated MongoDB.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
@@ -150,7 +151,7 @@ func TestAnUnreadAnswerIsReclaimed(t *testing.T) {
 	eventually(t, "the answer takes no memory", func() bool { return b.Used() > 3*2*20*3000 }) // what was read, and the frame
 	// Others work on all that is left.
 	for range 2 {
-		h := b.Open(member{"", entity.UserTag("bob")}, func(err error) { t.Errorf("bob: %v", err) })
+		h := b.Open(admission.Member{Tag: entity.UserTag("bob")}, func(err error) { t.Errorf("bob: %v", err) })
 		defer h.Close()
 		w.ok(h.Grow(t.Context(), min(h.Left(), w.server.limits.Memory-b.Used())))
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/facades"
 	"juju/state/entity"
 )
@@ -49,38 +50,19 @@ func refusal(err error) string {
 	return refusedOther
 }
 
-// admit counts a connection of who has logged in, until leave is called. It returns Unavailable if there are too many.
-func (s *Server) admit(model string, id identity) (leave func(), err error) {
-	leave, err = s.members.enter(model, id)
-	if err != nil {
-		s.config.Meter.LoginRefused(refusedFull)
-	}
-	return leave, err
-}
-
 // A Load is what the server has to do at a moment.
 type Load struct {
-	Connections map[string]int // those that have logged in, by kind: "users", "machine agents"
+	Connections map[string]int // by kind: "users", "machine agents"; "unauthenticated" are those that have not logged in
 	Requests    int            // of agents, that wait for their turn
 	Logins      int            // of users, that wait until their passwords are checked
 }
 
 // Load returns what the server has to do now.
 func (s *Server) Load() Load {
-	load := Load{Connections: map[string]int{}}
-	s.members.mu.Lock()
-	for kind, n := range s.members.ofKinds {
-		load.Connections[memberKind(kind).String()] = n
+	load := Load{Connections: map[string]int{"unauthenticated": s.limiter.Count()}, Requests: s.agentTurns.Waiting(), Logins: s.hashing.Waiting()}
+	for kind, n := range s.members.Connections() {
+		load.Connections[admission.Kind(kind).String()] = n
 	}
-	s.members.mu.Unlock()
-	s.agentTurns.mu.Lock()
-	for _, waiting := range s.agentTurns.waiting {
-		load.Requests += len(waiting)
-	}
-	s.agentTurns.mu.Unlock()
-	s.hashing.mu.Lock()
-	load.Logins = len(s.hashing.waiting)
-	s.hashing.mu.Unlock()
 	return load
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
@@ -141,8 +142,8 @@ func TestLoadOfLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var done []func()
-	for w.server.hashing.isFree() {
-		release, err := w.server.hashing.take(t.Context(), verify.Patience, turn{})
+	for range w.server.limits.UserLogins {
+		release, err := w.server.hashing.Take(t.Context(), verify.Patience, admission.Turn{})
 		w.ok(err)
 		done = append(done, release)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/juju/loggo"
 	"go.opentelemetry.io/otel/trace"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/dashboard"
 	"juju/apiserver/deltas"
 	"juju/apiserver/facades"
@@ -63,17 +64,17 @@ type Server struct {
 	barrier         func(context.Context) error
 	handler         http.Handler
 	memory          *memoryListener
-	agentLogins     slots
-	agentTurns      *agentTurns
-	downloads       slots  // of agent binaries
-	hashing         *queue // of users' passwords
+	agentLogins     admission.Slots
+	agentTurns      *admission.AgentTurns
+	downloads       admission.Slots // of agent binaries
+	hashing         hashing         // of users' passwords
 	uploads         *uploads
-	limiter         *connLimiter
-	members         members
-	commanding      userSlots
+	limiter         *admission.Conns
+	members         admission.Members
+	commanding      admission.UserSlots
 	failedCalls     failedCalls
 	handed          *memoryListener // connections that commands have opened
-	failures        failures
+	failures        admission.Failures
 	presence        *presence.Recorder
 	backend         *facades.Backend // of the methods
 	ending          endings
@@ -86,6 +87,12 @@ type Server struct {
 	stopping sync.RWMutex // held for writing once, to reject new requests
 	stopped  bool
 	active   sync.WaitGroup // HTTP requests and websockets
+}
+
+// hashing is an admission.Queue, in which a test can see whose turn it is.
+type hashing interface {
+	Take(ctx context.Context, wait time.Duration, t admission.Turn) (release func(), err error)
+	Waiting() int
 }
 
 // New returns a server. Serve starts it.
@@ -108,12 +115,12 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: facades.NewTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(), handed: newMemoryListener(),
-		agentTurns: newAgentTurns(config.Limits.AgentTurns), agentLogins: make(slots, config.Limits.AgentLogins), downloads: make(slots, config.Limits.Downloads),
-		hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		limiter: newConnLimiter(config.Limits.Unauthenticated, config.Limits.UnauthenticatedFrom),
-		members: members{max: config.Limits.Members, reserved: config.Limits.Reserved, ofUser: config.Limits.UserConns,
-			ofAgent: config.Limits.AgentConns, maxWatches: config.Limits.MemberWatches},
-		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
+		agentTurns: admission.NewAgentTurns(config.Limits.AgentTurns), agentLogins: make(admission.Slots, config.Limits.AgentLogins), downloads: make(admission.Slots, config.Limits.Downloads),
+		hashing: admission.NewQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		limiter: admission.NewConns(config.Limits.Unauthenticated, config.Limits.UnauthenticatedFrom),
+		members: admission.Members{Max: config.Limits.Members, Reserved: config.Limits.Reserved, OfUser: config.Limits.UserConns,
+			OfAgent: config.Limits.AgentConns, MaxWatches: config.Limits.MemberWatches},
+		failures: admission.Failures{Log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = presence.New(config.now)
 	s.budget = budget.New(budget.Limits{Total: s.limits.Memory, Share: s.limits.MemoryShare,
@@ -136,12 +143,12 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	if err := sweepUploads(config.TempDir); err != nil {
 		return nil, fmt.Errorf("cannot serve the API: %w", err)
 	}
-	importing := make(slots, 1)
+	importing := make(admission.Slots, 1)
 	s.backend = &facades.Backend{
 		Config: config.Config, Table: s.table, ControllerModel: s.controllerModel, Presence: s.presence, Deltas: deltas.New(s.presence),
 		Limits: facades.Limits{CloudTime: s.limits.CloudTime, Charm: s.limits.Charm, Resource: s.limits.Resource,
 			Binaries: s.limits.Binaries},
-		ImportTurn: func(ctx context.Context) (func(), error) { return importing.take(ctx, s.limits.CloudTime) },
+		ImportTurn: func(ctx context.Context) (func(), error) { return importing.Take(ctx, s.limits.CloudTime) },
 	}
 	s.handler = s.mux()
 	return s, nil
@@ -163,9 +170,9 @@ func (s *Server) Serve(told context.Context, l net.Listener) error {
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
 	}
 	ended := make(chan error, 3)
-	go func() { ended <- hs.Serve(tls.NewListener(s.limiter.listen(l), s.config.TLS)) }()
+	go func() { ended <- hs.Serve(tls.NewListener(s.limiter.Listen(l), s.config.TLS)) }()
 	go func() { ended <- hs.Serve(s.memory) }()
-	go func() { ended <- hs.Serve(s.limiter.listen(s.handed)) }()
+	go func() { ended <- hs.Serve(s.limiter.Listen(s.handed)) }()
 	var err error
 	select {
 	case <-told.Done():
@@ -183,7 +190,7 @@ func (s *Server) Serve(told context.Context, l net.Listener) error {
 	s.stopping.Unlock()
 	s.active.Wait()
 	s.mirrors.Close()
-	s.failures.flush()
+	s.failures.Flush()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("cannot serve the API: %w", err)
 	}
@@ -319,7 +326,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &conn{
 		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr, netConn: netConnOf(r.Context()),
-		turns: make(slots, s.limits.Requests),
+		turns: make(admission.Slots, s.limits.Requests),
 	}
 	c.watches = watches{conn: c, limit: s.limits.Watches}
 	ctx := controller.KeepFences(r.Context().Value(serveKey{}).(context.Context), r.Context())

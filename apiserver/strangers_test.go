@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
@@ -59,13 +61,13 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	guesser.ended()
-	eventually(t, "a stranger still takes up room", func() bool { return w.server.limiter.count() == 0 })
+	eventually(t, "a stranger still takes up room", func() bool { return w.server.limiter.Count() == 0 })
 	w = newWorld(t, limited(func(l *Limits) { l.LoginTime = time.Second }))
 	silent := w.raw(w.modelPath())
 	if code := silent.ended(); code != websocket.ClosePolicyViolation {
 		t.Errorf("a stranger's connection ends with code %d", code)
 	}
-	eventually(t, "a silent stranger still takes up room", func() bool { return w.server.limiter.count() == 0 })
+	eventually(t, "a silent stranger still takes up room", func() bool { return w.server.limiter.Count() == 0 })
 }
 
 // Half a body of a stranger's request keeps no connection open, whatever the path. Whoever has logged in has the time of an upload.
@@ -87,12 +89,12 @@ func TestHalfABodyOfAStranger(t *testing.T) {
 			t.Errorf("%s keeps its connection", request)
 		}
 	}
-	eventually(t, "the strangers still take up room", func() bool { return w.server.limiter.count() == 0 })
+	eventually(t, "the strangers still take up room", func() bool { return w.server.limiter.Count() == 0 })
 	body, rest := io.Pipe()
 	go func() {
 		archive := archiveBytes(t)
 		_, _ = rest.Write(archive[:len(archive)/2])
-		eventually(t, "the upload has begun", func() bool { _, _, n := w.server.uploads.begun.take(entity.Tag{}, 0, 0); return n == 1 })
+		eventually(t, "the upload has begun", func() bool { _, _, n := w.server.uploads.begun.Take(entity.Tag{}, 0, 0); return n == 1 })
 		_, _ = rest.Write(archive[len(archive)/2:])
 		rest.Close()
 	}()
@@ -136,8 +138,33 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	if _, err := inside.Status(t.Context()); err != nil {
 		t.Errorf("a connection after its login: %v", err)
 	}
-	if n := w.server.limiter.count(); n > limit {
+	if n := w.server.Load().Connections["unauthenticated"]; n == 0 || n > limit {
 		t.Errorf("%d strangers are connected", n)
+	}
+}
+
+// gatedTurns are turns that do not begin until they may pass.
+type gatedTurns struct {
+	hashing
+	pass  chan struct{}
+	first chan struct{} // the first turn has come
+}
+
+func (g *gatedTurns) Take(ctx context.Context, wait time.Duration, t admission.Turn) (func(), error) {
+	release, err := g.hashing.Take(ctx, wait, t)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case g.first <- struct{}{}:
+	default:
+	}
+	select {
+	case <-g.pass:
+		return release, nil
+	case <-ctx.Done():
+		release()
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -153,47 +180,38 @@ func TestGuessesDelayNoOne(t *testing.T) {
 	})).populate()
 	w.addUser("bob")
 	w.addUser("eve")
-	q := w.server.hashing
-	if _, err := q.take(t.Context(), 0, turn{}); err != nil { // never released
-		t.Fatal(err)
-	}
+	q := &gatedTurns{hashing: w.server.hashing, pass: make(chan struct{}), first: make(chan struct{}, 1)}
+	w.server.hashing = q
 	send := func(user, password string) *rawConn {
 		c := w.raw("/api")
 		c.send("Admin", 3, "Login", "",
 			params.LoginRequest{AuthTag: params.TagOf(entity.UserTag(user)), Credentials: password})
 		return c
 	}
-	wait := func(n int) (given int) {
+	wait := func(n int) {
 		t.Helper()
-		eventually(t, "they don't wait", func() bool {
-			var waiting int
-			waiting, given = q.length()
-			return waiting == n
-		})
-		return given
+		eventually(t, "they don't wait", func() bool { return q.Waiting() == n })
 	}
+	send("nobody", "guess")
+	facadestest.Receive(t, q.first) // it has the only turn
 	for i := range crowd {
 		send([]string{"bob", "eve", "nobody" + strconv.Itoa(i)}[i%3], "guess")
 	}
 	wait(crowd)
 	for i, user := range []string{"bob", "eve"} {
 		c := send(user, w.passwords[entity.UserTag(user)])
-		before := wait(crowd + 1)
-		q.one()
+		wait(crowd + 1 - i)
+		q.pass <- struct{}{} // who has the turn
+		q.pass <- struct{}{} // who has the next one
 		if err := c.read().Err(); err != nil {
 			t.Errorf("%s: %v", user, err)
 		}
-		if given := wait(crowd); given != before+1 {
-			t.Errorf("%s has waited for %d hashes of others", user, given-before-1)
-		}
-		// The same again, and by HTTP.
+		wait(crowd - 1 - i)
+		// The same again, and by HTTP, without a turn.
 		w.user(user, "/api")
 		if user == "bob" {
 			w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))
 			w.stream("/log", w.info(entity.UserTag("bob")))
-		}
-		if given := wait(crowd); given != i+2 {
-			t.Errorf("%s needed a turn the second time", user)
 		}
 	}
 	w.dial(w.info(entity.UnitTag("mysql/0")))
@@ -250,7 +268,7 @@ func TestLongNameOfAStranger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.LoginTime = time.Hour }))
 	lines := make(chan string, 10)
-	w.server.failures.log = func(line string) { lines <- line }
+	w.server.failures.Log = func(line string) { lines <- line }
 	c := w.raw("/api")
 	login := func(name string) {
 		c.call("Admin", 3, "Login", map[string]string{"auth-tag": name, "credentials": "guess"})
@@ -274,7 +292,7 @@ func TestLongNameOfAStranger(t *testing.T) {
 func TestConcurrentLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.AgentLogins, l.AgentWait = 1, 10*time.Millisecond })).populate()
-	release, err := w.server.agentLogins.take(t.Context(), 0)
+	release, err := w.server.agentLogins.Take(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -36,20 +37,20 @@ func sweepUploads(dir string) error {
 // UploadTime, and longer only while data comes.
 type uploads struct {
 	limits  *Limits
-	judging slots // archives being checked, which takes CPU and memory
-	begun   userSlots
+	judging admission.Slots // archives being checked, which takes CPU and memory
+	begun   admission.UserSlots
 
 	mu    sync.Mutex
 	bytes map[entity.Tag]int64 // by user
 }
 
 func newUploads(l *Limits) *uploads {
-	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), bytes: map[entity.Tag]int64{}}
+	return &uploads{limits: l, judging: make(admission.Slots, l.JudgedUploads), bytes: map[entity.Tag]int64{}}
 }
 
 // begin counts an upload until end is called, or returns the error that there are too many.
 func (u *uploads) begin(user entity.Tag) (end func(), err error) {
-	end, mine, all := u.begun.take(user, u.limits.UserUploads, u.limits.Uploads)
+	end, mine, all := u.begun.Take(user, u.limits.UserUploads, u.limits.Uploads)
 	switch {
 	case end != nil:
 		return end, nil
@@ -193,7 +194,7 @@ func (s *Server) receive(
 	}
 	wait, cancel := context.WithTimeout(r.Context(), s.limits.UploadTime)
 	defer cancel()
-	end, err = s.uploads.judging.take(wait, s.limits.UploadTime)
+	end, err = s.uploads.judging.Take(wait, s.limits.UploadTime)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -133,9 +133,8 @@ func (w *world) noUploads(t *testing.T) {
 	eventually(t, "uploads are left", func() bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.begun.mu.Lock()
-		defer u.begun.mu.Unlock()
-		return u.begun.count == 0 && len(u.begun.users) == 0 && len(u.bytes) == 0 && len(u.judging) == 0
+		_, _, begun := u.begun.Take(entity.Tag{}, 0, 0)
+		return begun == 0 && len(u.bytes) == 0 && len(u.judging) == 0
 	})
 	eventually(t, "files are left", func() bool {
 		left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*"))
@@ -184,7 +183,7 @@ func TestUploadsThatAreTooLarge(t *testing.T) {
 // When the client goes, the server does not judge its archive.
 func TestUploadEndsWithItsClient(t *testing.T) {
 	w := newWorld(t, limited(func(l *Limits) { l.JudgedUploads = 1 }))
-	done, err := w.server.uploads.judging.take(t.Context(), 0)
+	done, err := w.server.uploads.judging.Take(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,9 +204,8 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	eventually(t, "the upload is still there", func() bool {
-		w.server.uploads.begun.mu.Lock()
-		defer w.server.uploads.begun.mu.Unlock()
-		return w.server.uploads.begun.count == 0
+		_, _, begun := w.server.uploads.begun.Take(entity.Tag{}, 0, 0)
+		return begun == 0
 	})
 	done()
 	w.noUploads(t)

@@ -104,7 +104,7 @@ func (s *Server) viewer(r *http.Request) (*viewer, error) {
 			"Send one, made by juju create-token, in the header: Authorization: Bearer TOKEN")
 	}
 	g := netConnOf(r.Context())
-	defer g.busy()()
+	defer g.Busy()()
 	v, err := s.viewerWith(r.Context(), text)
 	if err != nil {
 		s.failed(g, r.RemoteAddr, fmt.Sprintf("a token cannot access %s", entity.Named(r.URL.Path)), err)
@@ -120,7 +120,7 @@ func bearerOf(r *http.Request) (text string, ok bool) {
 
 // viewerWith returns who has a token. The error is Unauthorized if it is not valid.
 func (s *Server) viewerWith(ctx context.Context, text string) (*viewer, error) {
-	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
+	release, err := s.agentLogins.Take(ctx, s.limits.AgentWait)
 	if err != nil {
 		return nil, err
 	}

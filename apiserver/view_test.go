@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/display"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
@@ -226,7 +227,7 @@ func TestABurstOfWrongTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.Logins = 3 }))
 	lines := make(chan string, 1000)
-	w.server.failures.log = func(line string) { lines <- line }
+	w.server.failures.Log = func(line string) { lines <- line }
 	token := w.token(statetest.Admin, "t")
 	p := w.program()
 	for i := range 100 {
@@ -236,7 +237,7 @@ func TestABurstOfWrongTokens(t *testing.T) {
 		}
 	}
 	p.get(200, "/v1/status", token)
-	if n := len(lines); n == 0 || n > failuresLogged {
+	if n := len(lines); n == 0 || n > admission.FailuresLogged {
 		t.Errorf("%d guesses are logged", n)
 	}
 	for len(lines) > 0 {

@@ -30,7 +30,7 @@ type eventStream struct {
 // serveEvents streams the events after the revision that the client has, until the client leaves or may no longer read the
 // model. It counts as a connection and as a watch of the token's user.
 func serveEvents(s *Server, v *viewer, w http.ResponseWriter, r *http.Request) error {
-	uncount, err := s.members.watch(v.model.UUID(), v.identity)
+	uncount, err := s.admitWatch(v.model.UUID(), v.identity)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/admission"
 	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/state"
@@ -342,9 +343,7 @@ func TestASlowReaderOfEvents(t *testing.T) {
 			events++
 			w.ok(m.SetStatus(ctx, entity.Status{Status: entity.StatusStarted, Message: fmt.Sprint(events, strings.Repeat("x", 15_000))}))
 		}
-		w.server.members.mu.Lock()
-		defer w.server.members.mu.Unlock()
-		return w.server.members.all == 0
+		return w.server.members.Connections() == [admission.Kinds]int{}
 	})
 	if n := w.server.budget.Used(); n != 0 {
 		t.Errorf("%d bytes are held", n)

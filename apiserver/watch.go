@@ -58,7 +58,7 @@ var errLater = errors.New("later")
 
 // begin starts a watch, which lasts until it is stopped or the connection ends.
 func (w *watches) begin(who facades.Roles, open func(context.Context) (facades.Stream, error)) (params.WatcherID, error) {
-	leave, err := w.conn.server.members.watch(w.conn.uuid, w.conn.session.Load().identity)
+	leave, err := w.conn.server.admitWatch(w.conn.uuid, w.conn.session.Load().identity)
 	if err != nil {
 		return params.WatcherID{}, err
 	}

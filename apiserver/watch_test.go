@@ -277,7 +277,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	// A few goroutines may have begun meanwhile, such as the follower of the log. A leak of
 	// each connection would be there thirty times.
 	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
-	eventually(t, "strangers are left", func() bool { return w.server.limiter.count() == 0 })
+	eventually(t, "strangers are left", func() bool { return w.server.limiter.Count() == 0 })
 }
 
 // A user of a model can watch its status. An event comes at once, and then one for each

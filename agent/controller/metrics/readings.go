@@ -15,7 +15,7 @@ import (
 type Reading struct {
 	Models []Model
 
-	Connections map[string]int // to the API, by kind of who has logged in
+	Connections map[string]int // to the API, by kind of who has logged in, or unauthenticated
 	Requests    int            // of agents, that wait for their turn
 	Logins      int            // of users, that wait until their passwords are checked
 
@@ -87,7 +87,7 @@ var gauges = []gauge{
 		}
 		return 0
 	}),
-	{"juju_api_connections", "Connections to this controller's API that have logged in, by kind.", "kind", func(r Reading) map[string]float64 {
+	{"juju_api_connections", "Connections to this controller's API, by kind: unauthenticated until the login.", "kind", func(r Reading) map[string]float64 {
 		values := map[string]float64{}
 		for kind, n := range r.Connections {
 			values[kind] = float64(n)

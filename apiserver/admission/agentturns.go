@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// agentTurns bound how many requests of agents are worked on at once. When thousands of agents ask at the same moment, as
+// AgentTurns bound how many requests of agents are worked on at once. When thousands of agents ask at the same moment, as
 // while models are destroyed, a user's request would wait behind all of them at each of its steps: Go's scheduler is fair to
 // goroutines, and so to those who have most. The next turn goes to the model that has the fewest, so that a model's agents
 // do not wait for those of others either; among equals to the one that has waited longest, and in a model to the first.
-type agentTurns struct {
+type AgentTurns struct {
 	mu      sync.Mutex
 	free    int
 	working map[string]int             // turns, by model
@@ -18,12 +18,12 @@ type agentTurns struct {
 	order   []string                   // the models of waiting; the one that got the last turn is at the end
 }
 
-func newAgentTurns(n int) *agentTurns {
-	return &agentTurns{free: n, working: map[string]int{}, waiting: map[string][]chan struct{}{}}
+func NewAgentTurns(n int) *AgentTurns {
+	return &AgentTurns{free: n, working: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// take waits for a turn, which release ends. The error is the context's cause.
-func (t *agentTurns) take(ctx context.Context, model string) (release func(), err error) {
+// Take waits for a turn, which release ends. The error is the context's cause.
+func (t *AgentTurns) Take(ctx context.Context, model string) (release func(), err error) {
 	mine := make(chan struct{})
 	t.mu.Lock()
 	if len(t.waiting[model]) == 0 {
@@ -50,7 +50,17 @@ func (t *agentTurns) take(ctx context.Context, model string) (release func(), er
 	return nil, context.Cause(ctx)
 }
 
-func (t *agentTurns) release(model string) {
+// Waiting returns how many requests wait for a turn.
+func (t *AgentTurns) Waiting() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.waiting {
+		n += len(of)
+	}
+	return n
+}
+
+func (t *AgentTurns) release(model string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.free++
@@ -61,7 +71,7 @@ func (t *agentTurns) release(model string) {
 }
 
 // give gives free turns. The caller holds t.mu.
-func (t *agentTurns) give() {
+func (t *AgentTurns) give() {
 	for t.free > 0 && len(t.order) > 0 {
 		next := slices.MinFunc(t.order, func(a, b string) int { return t.working[a] - t.working[b] }) // the first of equals
 		t.free--
@@ -71,7 +81,7 @@ func (t *agentTurns) give() {
 }
 
 // drop removes a waiting request. Its model goes to the end of the order. The caller holds t.mu.
-func (t *agentTurns) drop(model string, i int) chan struct{} {
+func (t *AgentTurns) drop(model string, i int) chan struct{} {
 	dropped := t.waiting[model][i]
 	t.waiting[model] = slices.Delete(t.waiting[model], i, i+1)
 	at := slices.Index(t.order, model)

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			mu  sync.Mutex
 			all []string
 		)
-		f := failures{log: func(line string) {
+		f := Failures{Log: func(line string) {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, line)
@@ -33,11 +33,11 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			synctest.Wait()
 		}
 		for i := range 10_000 {
-			f.add("loopback", fmt.Sprint("attempt ", i))
+			f.Add("loopback", fmt.Sprint("attempt ", i))
 		}
-		f.add("192.0.2.1", "another attempt")
+		f.Add("192.0.2.1", "another attempt")
 		lines := logged()
-		if len(lines) != failuresLogged+1 || lines[0] != "attempt 0" || lines[failuresLogged] != "another attempt" {
+		if len(lines) != FailuresLogged+1 || lines[0] != "attempt 0" || lines[FailuresLogged] != "another attempt" {
 			t.Errorf("logged %q", lines)
 		}
 		minute()
@@ -46,14 +46,14 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			t.Errorf("after a minute: %q", lines)
 		}
 
-		f.add("loopback", "the next minute")
+		f.Add("loopback", "the next minute")
 		minute()
 		if lines = logged(); len(lines) != 1 {
 			t.Errorf("all were logged, but after the minute comes %q", lines)
 		}
 
 		for i := range 100_000 { // more addresses than are kept
-			f.add(fmt.Sprint("address ", i), "x")
+			f.Add(fmt.Sprint("address ", i), "x")
 		}
 		minute()
 		lines = logged()
@@ -64,15 +64,15 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}
 		for i := range 10 * failuresNamed { // fewer addresses than are kept, and more than are named
-			for range failuresLogged + 1 {
-				f.add(fmt.Sprint("address ", i), "x")
+			for range FailuresLogged + 1 {
+				f.Add(fmt.Sprint("address ", i), "x")
 			}
 		}
 		minute()
 		if lines = logged(); !strings.HasSuffix(lines[len(lines)-1], ", the others from elsewhere") {
 			t.Errorf("the last of %d lines is %q", len(lines), lines[len(lines)-1])
 		}
-		f.flush() // nothing is left
+		f.Flush() // nothing is left
 		if lines = logged(); len(lines) > 0 {
 			t.Errorf("%q", lines)
 		}

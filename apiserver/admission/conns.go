@@ -1,9 +1,7 @@
-package apiserver
+package admission
 
 import (
 	"container/list"
-	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -12,13 +10,15 @@ import (
 	"syscall"
 	"time"
 
-	"juju/state/controller"
+	"github.com/juju/loggo"
 )
 
-// A connLimiter limits the number of unauthenticated connections, so that they can't crowd out the authenticated ones,
+var logger = loggo.GetLogger("juju.apiserver.admission")
+
+// Conns limits the number of unauthenticated connections, so that they can't crowd out the authenticated ones,
 // which it does not limit. At the limit, a new connection replaces the longest-waiting connection of the address that
 // has the most. A connection whose login is in progress is never replaced.
-type connLimiter struct {
+type Conns struct {
 	max, maxFrom int
 
 	mu     sync.Mutex
@@ -30,15 +30,15 @@ type connLimiter struct {
 // sourceConns counts the unauthenticated connections from one address.
 type sourceConns struct {
 	count   int       // including those with a login in progress
-	waiting list.List // of *limitedConn, oldest first: those without a login in progress
+	waiting list.List // of *Conn, oldest first: those without a login in progress
 }
 
-// A limitedConn is a connection accepted by a connLimiter. An in-process connection has no limiter and no limits.
-type limitedConn struct {
+// A Conn is a connection accepted by a Conns. An in-process connection has no limiter and no limits.
+type Conn struct {
 	net.Conn
-	limiter *connLimiter
+	limiter *Conns
 	source  string
-	failed  atomic.Int32 // failed login attempts
+	Failed  atomic.Int32 // failed login attempts
 
 	// Guarded by limiter.mu.
 	counted bool          // counted as unauthenticated
@@ -69,15 +69,22 @@ func sourceOf(address string) string {
 	return ip.String()
 }
 
-func newConnLimiter(max, maxFrom int) *connLimiter {
-	return &connLimiter{max: max, maxFrom: maxFrom, from: map[string]*sourceConns{}}
+func NewConns(max, maxFrom int) *Conns {
+	return &Conns{max: max, maxFrom: maxFrom, from: map[string]*sourceConns{}}
+}
+
+// Count returns the number of unauthenticated connections.
+func (d *Conns) Count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.conns
 }
 
 // enter counts a connection as unauthenticated, and ends another one if necessary. It returns false if a login is in
 // progress on every connection that it could replace.
-func (d *connLimiter) enter(g *limitedConn) bool {
+func (d *Conns) enter(g *Conn) bool {
 	d.mu.Lock()
-	var victim *limitedConn
+	var victim *Conn
 	room := true
 	if here := d.from[g.source]; here != nil && g.source != loopback && here.count >= d.maxFrom {
 		victim, room = here.oldest(), false
@@ -98,7 +105,7 @@ const noFilesLogged = time.Minute
 
 // noFiles handles a failure to accept a connection because the process is out of file descriptors: it ends the
 // unauthenticated connection that would be replaced next.
-func (d *connLimiter) noFiles(err error) {
+func (d *Conns) noFiles(err error) {
 	d.mu.Lock()
 	end := d.evict(d.largest().oldest())
 	now := time.Now()
@@ -115,7 +122,7 @@ func (d *connLimiter) noFiles(err error) {
 
 // evict uncounts a connection, if it is not nil, and returns the function that ends it, to be called without d.mu. The
 // caller holds d.mu.
-func (d *connLimiter) evict(g *limitedConn) (end func()) {
+func (d *Conns) evict(g *Conn) (end func()) {
 	if g == nil {
 		return func() {}
 	}
@@ -127,7 +134,7 @@ func (d *connLimiter) evict(g *limitedConn) (end func()) {
 }
 
 // largest returns the connections of the address with the most waiting ones.
-func (d *connLimiter) largest() (largest *sourceConns) {
+func (d *Conns) largest() (largest *sourceConns) {
 	for _, g := range d.from {
 		if largest == nil || g.waiting.Len() > largest.waiting.Len() {
 			largest = g
@@ -136,14 +143,14 @@ func (d *connLimiter) largest() (largest *sourceConns) {
 	return largest
 }
 
-func (g *sourceConns) oldest() *limitedConn {
+func (g *sourceConns) oldest() *Conn {
 	if g == nil || g.waiting.Len() == 0 {
 		return nil
 	}
-	return g.waiting.Front().Value.(*limitedConn)
+	return g.waiting.Front().Value.(*Conn)
 }
 
-func (d *connLimiter) add(g *limitedConn) {
+func (d *Conns) add(g *Conn) {
 	from := d.from[g.source]
 	if from == nil {
 		from = &sourceConns{}
@@ -154,7 +161,7 @@ func (d *connLimiter) add(g *limitedConn) {
 	g.counted, g.element = true, from.waiting.PushBack(g)
 }
 
-func (d *connLimiter) remove(g *limitedConn) {
+func (d *Conns) remove(g *Conn) {
 	if !g.counted {
 		return
 	}
@@ -169,8 +176,8 @@ func (d *connLimiter) remove(g *limitedConn) {
 	}
 }
 
-// onEvict sets how the connection is ended.
-func (g *limitedConn) onEvict(evict func()) {
+// OnEvict sets how the connection is ended.
+func (g *Conn) OnEvict(evict func()) {
 	if g.limiter != nil {
 		g.limiter.mu.Lock()
 		defer g.limiter.mu.Unlock()
@@ -178,8 +185,8 @@ func (g *limitedConn) onEvict(evict func()) {
 	}
 }
 
-// busy exempts the connection from being replaced until idle is called, while its request is in progress.
-func (g *limitedConn) busy() (idle func()) {
+// Busy exempts the connection from being replaced until idle is called, while its request is in progress.
+func (g *Conn) Busy() (idle func()) {
 	d := g.limiter
 	if d == nil {
 		return func() {}
@@ -199,8 +206,8 @@ func (g *limitedConn) busy() (idle func()) {
 	}
 }
 
-// authenticated stops counting the connection: it has logged in.
-func (g *limitedConn) authenticated() {
+// Authenticated stops counting the connection: it has logged in.
+func (g *Conn) Authenticated() {
 	if g.limiter != nil {
 		g.limiter.mu.Lock()
 		defer g.limiter.mu.Unlock()
@@ -208,8 +215,8 @@ func (g *limitedConn) authenticated() {
 	}
 }
 
-// unauthenticated counts the connection again, when its session is over.
-func (g *limitedConn) unauthenticated() {
+// Unauthenticated counts the connection again, when its session is over.
+func (g *Conn) Unauthenticated() {
 	if g.limiter != nil {
 		g.limiter.mu.Lock()
 		defer g.limiter.mu.Unlock()
@@ -220,7 +227,7 @@ func (g *limitedConn) unauthenticated() {
 }
 
 // Close implements net.Conn.
-func (g *limitedConn) Close() error {
+func (g *Conn) Close() error {
 	g.limiter.mu.Lock()
 	g.closed = true
 	g.limiter.remove(g)
@@ -228,12 +235,12 @@ func (g *limitedConn) Close() error {
 	return g.Conn.Close()
 }
 
-// listen returns a listener that limits the connections it accepts.
-func (d *connLimiter) listen(l net.Listener) net.Listener { return &limitedListener{l, d} }
+// Listen returns a listener that limits the connections it accepts.
+func (d *Conns) Listen(l net.Listener) net.Listener { return &limitedListener{l, d} }
 
 type limitedListener struct {
 	net.Listener
-	limiter *connLimiter
+	limiter *Conns
 }
 
 // Accept implements net.Listener.
@@ -246,7 +253,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err // net/http retries temporary errors, after pauses of up to a second
 		}
-		g := &limitedConn{Conn: c, limiter: l.limiter, source: sourceOf(c.RemoteAddr().String())}
+		g := &Conn{Conn: c, limiter: l.limiter, source: sourceOf(c.RemoteAddr().String())}
 		if l.limiter.enter(g) {
 			return g, nil
 		}
@@ -254,24 +261,14 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-type netConnKey struct{}
+// memory is the source of connections from the same process.
+const memory = "memory"
 
-// memorySource is the source of connections from the same process.
-const memorySource = "memory"
+// InMemory returns a connection from the same process.
+func InMemory() *Conn { return &Conn{source: memory} }
 
-// withNetConn adds a connection to the context of its requests.
-func withNetConn(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	}
-	if m, ok := c.(memoryConn); ok {
-		ctx = controller.KeepFences(ctx, m.dialled)
-	}
-	g, ok := c.(*limitedConn)
-	if !ok {
-		g = &limitedConn{source: memorySource}
-	}
-	return context.WithValue(ctx, netConnKey{}, g)
-}
+// IsInMemory reports whether the connection is from the same process.
+func (g *Conn) IsInMemory() bool { return g.source == memory }
 
-func netConnOf(ctx context.Context) *limitedConn { return ctx.Value(netConnKey{}).(*limitedConn) }
+// Source returns the key that connections are counted by: their address, or network.
+func (g *Conn) Source() string { return g.source }

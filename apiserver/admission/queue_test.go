@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // one gives a single turn of a queue whose turns are all taken.
-func (q *queue) one() {
+func (q *Queue) one() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.free = 1
@@ -22,9 +22,9 @@ func (q *queue) one() {
 }
 
 // comes lets a caller wait for a turn, in a synctest bubble; its name is sent to served when it has one.
-func (q *queue) comes(t *testing.T, served chan<- string, name string, as turn) {
+func (q *Queue) comes(t *testing.T, served chan<- string, name string, as Turn) {
 	go func() {
-		release, err := q.take(t.Context(), time.Hour, as)
+		release, err := q.Take(t.Context(), time.Hour, as)
 		if err != nil {
 			t.Error(err)
 			return
@@ -36,7 +36,7 @@ func (q *queue) comes(t *testing.T, served chan<- string, name string, as turn) 
 }
 
 // serves gives a turn to a caller that waits, and returns its name.
-func (q *queue) serves(served <-chan string) string {
+func (q *Queue) serves(served <-chan string) string {
 	q.one()
 	name := <-served
 	synctest.Wait() // until it has released its turn, which must not end the next one's
@@ -44,13 +44,13 @@ func (q *queue) serves(served <-chan string) string {
 }
 
 // isFree reports whether a turn is free.
-func (q *queue) isFree() bool {
+func (q *Queue) isFree() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.free > 0
 }
 
-func (q *queue) length() (waiting, given int) {
+func (q *Queue) length() (waiting, given int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting), q.given
@@ -59,11 +59,11 @@ func (q *queue) length() (waiting, given int) {
 // The queue gives its turns in the documented order.
 func TestQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(0, 100)
+		q := NewQueue(0, 100)
 		q.free = -1
 		served := make(chan string)
 		comes := func(name, source, user string, failed int) {
-			q.comes(t, served, name, turn{source: source, user: user, failed: failed})
+			q.comes(t, served, name, Turn{Source: source, User: user, Failed: failed})
 		}
 		next := func() string { return q.serves(served) }
 		for i := range 20 {
@@ -99,10 +99,10 @@ func TestQueueOrder(t *testing.T) {
 // An address that has had fewer turns comes first, whatever names it logs in with.
 func TestQueueIsFairToAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(0, 100)
+		q := NewQueue(0, 100)
 		q.free = -1
 		served := make(chan string)
-		comes := func(name, source string) { q.comes(t, served, name, turn{source: source, user: name}) }
+		comes := func(name, source string) { q.comes(t, served, name, Turn{Source: source, User: name}) }
 		var got []string
 		next := func() { got = append(got, q.serves(served)) }
 		comes("first", "10.0.0.1")
@@ -123,19 +123,19 @@ func TestQueueIsFairToAddresses(t *testing.T) {
 // that it counts.
 func TestQueueForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(0, 8)
+		q := NewQueue(0, 8)
 		q.free = -1
-		comes := func(turn turn) {
+		comes := func(turn Turn) {
 			go func() {
-				if release, err := q.take(t.Context(), time.Hour, turn); err == nil {
+				if release, err := q.Take(t.Context(), time.Hour, turn); err == nil {
 					release()
 				}
 			}()
 			synctest.Wait()
 		}
-		comes(turn{failed: 1}) // all others come first
+		comes(Turn{Failed: 1}) // all others come first
 		for i := range 200 {
-			comes(turn{source: fmt.Sprint("10.0.0.", i), user: fmt.Sprint("user", i)})
+			comes(Turn{Source: fmt.Sprint("10.0.0.", i), User: fmt.Sprint("user", i)})
 			q.one()
 			synctest.Wait()
 			if waiting, given := q.length(); waiting != 1 || given != i+1 {
@@ -152,12 +152,12 @@ func TestQueueForgets(t *testing.T) {
 // Nothing is left of logins that wait too long, give up or find no room.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1, 2)
-		release, err := q.take(t.Context(), 0, turn{})
+		q := NewQueue(1, 2)
+		release, err := q.Take(t.Context(), 0, Turn{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q.take(t.Context(), time.Second, turn{}); !errors.Is(err, entity.Unavailable) || len(q.waiting) != 0 {
+		if _, err := q.Take(t.Context(), time.Second, Turn{}); !errors.Is(err, entity.Unavailable) || len(q.waiting) != 0 {
 			t.Errorf("too long: %v, %d wait", err, len(q.waiting))
 		}
 		why := errors.New("left")
@@ -165,7 +165,7 @@ func TestQueueEnds(t *testing.T) {
 		outcomes := make(chan error, 3)
 		waits := func(ctx context.Context) {
 			go func() {
-				release, err := q.take(ctx, time.Hour, turn{})
+				release, err := q.Take(ctx, time.Hour, Turn{})
 				if err == nil {
 					release()
 				}
@@ -199,15 +199,15 @@ func TestQueueEnds(t *testing.T) {
 // When the queue is full, the one whose turn would come last is turned away.
 func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1, 2)
-		release, err := q.take(t.Context(), 0, turn{})
+		q := NewQueue(1, 2)
+		release, err := q.Take(t.Context(), 0, Turn{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		outcomes := make(chan string, 1)
 		comes := func(name string, failed int) {
 			go func() {
-				release, err := q.take(t.Context(), time.Hour, turn{failed: failed})
+				release, err := q.Take(t.Context(), time.Hour, Turn{Failed: failed})
 				if err != nil {
 					outcomes <- fmt.Sprint(name, ": ", err)
 					return
@@ -236,12 +236,12 @@ func TestFullQueue(t *testing.T) {
 // Whoever gives up waiting leaves the queue. A turn that comes at that moment goes to the next.
 func TestLeavingTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(0, 100)
+		q := NewQueue(0, 100)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
 		for _, wait := range []time.Duration{time.Second, time.Hour} {
 			go func() {
-				_, err := q.take(ctx, wait, turn{source: "10.0.0.1", user: "bob"})
+				_, err := q.Take(ctx, wait, Turn{Source: "10.0.0.1", User: "bob"})
 				left <- err
 			}()
 		}
@@ -259,7 +259,7 @@ func TestLeavingTheQueue(t *testing.T) {
 			t.Errorf("%d wait, want none", waiting)
 		}
 		q.release()
-		release, err := q.take(t.Context(), 0, turn{source: "10.0.0.1", user: "bob"})
+		release, err := q.Take(t.Context(), 0, Turn{Source: "10.0.0.1", User: "bob"})
 		if err != nil {
 			t.Fatalf("a turn is free, and it is not taken: %v", err)
 		}

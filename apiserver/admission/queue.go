@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -8,37 +8,37 @@ import (
 	"juju/state/entity"
 )
 
-// A queue gives turns for a slow operation: hashing users' passwords. Turns are not given in order of arrival, because
+// A Queue gives turns for a slow operation: hashing users' passwords. Turns are not given in order of arrival, because
 // then an attacker who guesses passwords would make everyone wait. The next turn goes to the caller
 //
 //   - with the fewest failures on the same connection,
 //   - from the address that has had the fewest turns,
 //   - for the user who has had the fewest turns,
 //   - and that arrived last: in a flood, those that arrived first have given up.
-type queue struct {
+type Queue struct {
 	max int // how many may wait; beyond that, the last in order is rejected
 
 	mu      sync.Mutex
 	free    int
 	given   int // the total number of turns
-	waiting []*turn
+	waiting []*Turn
 	// Turns since the queue was last empty; see count.
 	ofSource, ofUser map[string]int
 }
 
-// A turn is a caller that waits for a turn.
-type turn struct {
-	source, user string
-	failed       int
+// A Turn is a caller that waits for a turn.
+type Turn struct {
+	Source, User string
+	Failed       int
 	come         chan bool // receives true for the turn, false if the queue is full
 }
 
-func newQueue(turns, max int) *queue {
-	return &queue{max: max, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
+func NewQueue(turns, max int) *Queue {
+	return &Queue{max: max, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
 }
 
-// take waits at most wait for a turn; release ends the turn. The error is Unavailable, or the context's.
-func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release func(), err error) {
+// Take waits at most wait for a turn; release ends the turn. The error is Unavailable, or the context's.
+func (q *Queue) Take(ctx context.Context, wait time.Duration, t Turn) (release func(), err error) {
 	t.come = make(chan bool, 1)
 	q.mu.Lock()
 	q.waiting = append(q.waiting, &t)
@@ -81,7 +81,7 @@ func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release f
 func tryAgain() error { return entity.Errorf(entity.Unavailable, "try again") }
 
 // leave stops waiting. A turn given in the meantime goes to the next.
-func (q *queue) leave(t *turn) {
+func (q *Queue) leave(t *Turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, other := range q.waiting {
@@ -100,7 +100,14 @@ func (q *queue) leave(t *turn) {
 	}
 }
 
-func (q *queue) release() {
+// Waiting returns how many callers wait for a turn.
+func (q *Queue) Waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+func (q *Queue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.free++
@@ -108,7 +115,7 @@ func (q *queue) release() {
 }
 
 // give gives free turns to the next callers in order.
-func (q *queue) give() {
+func (q *Queue) give() {
 	for q.free > 0 && len(q.waiting) > 0 {
 		best := 0
 		for i := range q.waiting {
@@ -119,8 +126,8 @@ func (q *queue) give() {
 		t := q.drop(best)
 		q.free--
 		q.given++
-		q.count(q.ofSource, t.source)
-		q.count(q.ofUser, t.user)
+		q.count(q.ofSource, t.Source)
+		q.count(q.ofUser, t.User)
 		t.come <- true
 	}
 	if len(q.waiting) == 0 {
@@ -131,7 +138,7 @@ func (q *queue) give() {
 
 // count counts a turn. Unauthenticated clients choose the names, and can keep the queue from ever being empty, so the
 // counts are halved when there are too many: names with one turn are deleted, and the order of the others is preserved.
-func (q *queue) count(turns map[string]int, who string) {
+func (q *Queue) count(turns map[string]int, who string) {
 	turns[who]++
 	for len(turns) > 2*max(q.max, 1) {
 		for other, n := range turns {
@@ -145,20 +152,20 @@ func (q *queue) count(turns map[string]int, who string) {
 }
 
 // before reports whether the i-th waiting caller precedes the j-th.
-func (q *queue) before(i, j int) bool {
+func (q *Queue) before(i, j int) bool {
 	a, b := q.waiting[i], q.waiting[j]
 	switch {
-	case a.failed != b.failed:
-		return a.failed < b.failed
-	case q.ofSource[a.source] != q.ofSource[b.source]:
-		return q.ofSource[a.source] < q.ofSource[b.source]
-	case q.ofUser[a.user] != q.ofUser[b.user]:
-		return q.ofUser[a.user] < q.ofUser[b.user]
+	case a.Failed != b.Failed:
+		return a.Failed < b.Failed
+	case q.ofSource[a.Source] != q.ofSource[b.Source]:
+		return q.ofSource[a.Source] < q.ofSource[b.Source]
+	case q.ofUser[a.User] != q.ofUser[b.User]:
+		return q.ofUser[a.User] < q.ofUser[b.User]
 	}
 	return i > j
 }
 
-func (q *queue) drop(i int) *turn {
+func (q *Queue) drop(i int) *Turn {
 	t := q.waiting[i]
 	q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
 	return t

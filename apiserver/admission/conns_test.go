@@ -1,34 +1,29 @@
-package apiserver
+package admission
 
 import (
+	"errors"
 	"io"
 	"net"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"juju/doc/verify"
 )
 
-// count returns the number of unauthenticated connections.
-func (d *connLimiter) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.conns
-}
-
 // A crowd has unauthenticated connections, and records which ones are evicted.
 type crowd struct {
 	*testing.T
-	limiter *connLimiter
+	limiter *Conns
 	out     []string
 }
 
-func (c *crowd) enters(name, address string, want bool) *limitedConn {
+func (c *crowd) enters(name, address string, want bool) *Conn {
 	c.Helper()
 	conn, other := net.Pipe()
 	c.Cleanup(func() { conn.Close(); other.Close() })
-	g := &limitedConn{Conn: conn, limiter: c.limiter, source: sourceOf(address), evict: func() { c.out = append(c.out, name) }}
+	g := &Conn{Conn: conn, limiter: c.limiter, source: sourceOf(address), evict: func() { c.out = append(c.out, name) }}
 	if got := c.limiter.enter(g); got != want {
 		c.Errorf("%s enters: %v", name, got)
 	}
@@ -45,10 +40,10 @@ func (c *crowd) putOut(names ...string) {
 
 // At the limit, a connection of the address with the most connections is evicted: the one
 // that has waited longest. Connections with a login in progress, or logged in, stay.
-func TestConnLimiter(t *testing.T) {
-	c := &crowd{T: t, limiter: newConnLimiter(4, 3)}
+func TestConns(t *testing.T) {
+	c := &crowd{T: t, limiter: NewConns(4, 3)}
 	one := c.enters("one", "192.0.2.1:1", true)
-	idle := one.busy()
+	idle := one.Busy()
 	c.enters("two", "192.0.2.1:2", true)
 	other := c.enters("other", "198.51.100.1:1", true)
 	c.enters("three", "192.0.2.1:3", true)
@@ -60,30 +55,30 @@ func TestConnLimiter(t *testing.T) {
 	idle()
 	c.enters("six", "203.0.113.1:2", true)
 	c.putOut("four") // "one" has just logged in
-	other.authenticated()
+	other.Authenticated()
 	c.enters("seven", "203.0.113.1:3", true)
 	c.putOut()
-	other.unauthenticated()
-	if n := c.limiter.count(); n != 5 {
+	other.Unauthenticated()
+	if n := c.limiter.Count(); n != 5 {
 		t.Errorf("%d connections, want also those that are back", n)
 	}
 	c.enters("eight", "203.0.113.2:1", true)
 	c.putOut("five")
 	// A connection whose request has ended can be evicted like any other.
-	alone := &crowd{T: t, limiter: newConnLimiter(1, 1)}
-	alone.enters("first", "192.0.2.1:1", true).busy()()
+	alone := &crowd{T: t, limiter: NewConns(1, 1)}
+	alone.enters("first", "192.0.2.1:1", true).Busy()()
 	alone.enters("second", "198.51.100.1:1", true)
 	alone.putOut("first")
 }
 
 // A connection that has not sent a request yet is closed when it is evicted.
 func TestEvictedConnectionsAreClosed(t *testing.T) {
-	c := &crowd{T: t, limiter: newConnLimiter(1, 1)}
+	c := &crowd{T: t, limiter: NewConns(1, 1)}
 	first, other := net.Pipe()
 	if err := other.SetReadDeadline(time.Now().Add(verify.Patience)); err != nil {
 		t.Fatal(err)
 	}
-	g := &limitedConn{Conn: first, limiter: c.limiter, source: sourceOf("192.0.2.1:1")}
+	g := &Conn{Conn: first, limiter: c.limiter, source: sourceOf("192.0.2.1:1")}
 	if !c.limiter.enter(g) {
 		t.Fatal("the first is refused")
 	}
@@ -95,19 +90,19 @@ func TestEvictedConnectionsAreClosed(t *testing.T) {
 
 // A connection is refused when all others have logins in progress. A closed one frees its place
 // once, whatever is called on it afterwards.
-func TestConnLimiterIsFull(t *testing.T) {
-	c := &crowd{T: t, limiter: newConnLimiter(2, 2)}
+func TestConnsAreFull(t *testing.T) {
+	c := &crowd{T: t, limiter: NewConns(2, 2)}
 	one, two := c.enters("one", "127.0.0.1:1", true), c.enters("two", "127.9.9.9:1", true)
-	idle := one.busy()
-	defer two.busy()()
+	idle := one.Busy()
+	defer two.Busy()()
 	c.enters("three", "127.0.0.1:2", false)
 	one.Close()
 	idle()
-	one.unauthenticated()
+	one.Unauthenticated()
 	c.enters("four", "127.0.0.1:2", true)
 	c.enters("five", "127.0.0.1:3", true)
 	c.putOut("four")
-	if n := c.limiter.count(); n != 2 {
+	if n := c.limiter.Count(); n != 2 {
 		t.Errorf("%d connections", n)
 	}
 }
@@ -122,4 +117,30 @@ func TestSourceOf(t *testing.T) {
 			t.Errorf("%s counts as %s, want %s", address, got, want)
 		}
 	}
+}
+
+// When the process can open no more files, the connection that has waited longest is closed, and this is logged once.
+func TestNoFilesForConnections(t *testing.T) {
+	c := &crowd{T: t, limiter: NewConns(4, 4)}
+	c.enters("one", "192.0.2.1:1", true)
+	c.enters("two", "192.0.2.1:2", true)
+	l := c.limiter.Listen(fullListener{})
+	for range 2 {
+		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("accepted: %v", err)
+		}
+	}
+	c.putOut("one", "two")
+	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("without connections: %v", err)
+	}
+	if c.limiter.warned.IsZero() {
+		t.Error("the log says nothing")
+	}
+}
+
+type fullListener struct{ net.Listener }
+
+func (fullListener) Accept() (net.Conn, error) {
+	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 }

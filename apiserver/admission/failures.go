@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"fmt"
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// failuresLogged is the maximum number of failed logins from one address that are logged per minute, and
+	// FailuresLogged is the maximum number of failed logins from one address that are logged per minute, and
 	// failuresLoggedAll that from all addresses together. Beyond that they are only counted.
-	failuresLogged    = 5
+	FailuresLogged    = 5
 	failuresLoggedAll = 100
 	// failuresNamed is the maximum number of addresses in the line about those that were counted.
 	failuresNamed = 10
 )
 
-// failures logs failed logins, of which unauthenticated clients can cause any number.
-type failures struct {
-	log func(line string)
+// Failures logs failed logins, of which unauthenticated clients can cause any number.
+type Failures struct {
+	Log func(line string)
 
 	mu     sync.Mutex
 	timer  *time.Timer    // ends the minute; nil between minutes
@@ -31,12 +31,12 @@ type failures struct {
 	others int            // failures of sources that are not in from
 }
 
-// add logs or counts a failed login.
-func (f *failures) add(source, line string) {
+// Add logs or counts a failed login.
+func (f *Failures) Add(source, line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.timer == nil {
-		f.timer = time.AfterFunc(time.Minute, f.flush)
+		f.timer = time.AfterFunc(time.Minute, f.Flush)
 		f.from = map[string]int{}
 	}
 	if _, known := f.from[source]; !known && len(f.from) >= 10*failuresLoggedAll {
@@ -44,14 +44,14 @@ func (f *failures) add(source, line string) {
 		return
 	}
 	f.from[source]++
-	if f.from[source] <= failuresLogged && f.logged < failuresLoggedAll {
+	if f.from[source] <= FailuresLogged && f.logged < failuresLoggedAll {
 		f.logged++
-		f.log(line)
+		f.Log(line)
 	}
 }
 
-// flush ends the minute, and logs the number of failures that were only counted.
-func (f *failures) flush() {
+// Flush ends the minute, and logs the number of failures that were only counted.
+func (f *Failures) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.timer == nil {
@@ -80,6 +80,6 @@ func (f *failures) flush() {
 	if len(sources) > failuresNamed || f.others > 0 {
 		named = append(named, "the others from elsewhere")
 	}
-	f.log(fmt.Sprintf("%d logins failed within a minute, of which %d are logged: %s", all, logged,
+	f.Log(fmt.Sprintf("%d logins failed within a minute, of which %d are logged: %s", all, logged,
 		strings.Join(named, ", ")))
 }
