@@ -9,6 +9,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 // A link is a client.Caller that outlives connections, for the uniter and the machine actions worker. A hook must
@@ -64,7 +65,7 @@ const (
 func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 	wait, cancel := context.WithTimeout(ctx, linkBound)
 	defer cancel()
-	logged, pause := false, firstPause
+	logged, pauses := false, backoff.New(firstPause, lastPause)
 	for {
 		conn, err := l.get(wait)
 		if err != nil {
@@ -85,10 +86,8 @@ func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 			logger.Warningf("retrying a request for up to %v: %v", linkBound, err)
 		}
 		// The jitter keeps agents from retrying simultaneously.
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-			pause = min(2*pause, lastPause)
-		case <-wait.Done():
+		pause := pauses.Next()
+		if backoff.Sleep(wait, pause/2+rand.N(pause)) != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"juju/agent/host/process"
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 	"juju/state/limits"
 	"juju/worker"
 	"juju/worker/machineactions"
@@ -55,9 +56,7 @@ func (a *Agent) restart(api restartAPI, asked <-chan struct{}) worker.Func {
 			if err := say(fmt.Sprintf("%v; trying again in %v", a.restartFailed, restartPause)); err != nil {
 				return err
 			}
-			select {
-			case <-time.After(restartPause):
-			case <-ctx.Done():
+			if backoff.Sleep(ctx, restartPause) != nil {
 				return nil
 			}
 		}

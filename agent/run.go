@@ -26,6 +26,7 @@ import (
 	"juju/hooks"
 	"juju/hooks/hooktools"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 	"juju/state/tracing"
 	"juju/worker"
 	"juju/worker/machineactions"
@@ -354,7 +355,7 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 // dial connects to the controller. A machine's agent may start before the controller has recorded the machine's instance, so
 // it retries, quickly at first.
 func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
-	for pause := firstPause; ; pause = min(2*pause, a.options.RetryDelay) {
+	for pauses := backoff.New(firstPause, a.options.RetryDelay); ; {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.reachable(), CACert: a.config.CACert, Model: a.config.Model,
 			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce, Binaries: ownBinaries(),
@@ -362,11 +363,10 @@ func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
 		if !errors.Is(err, entity.NotProvisioned) {
 			return conn, err
 		}
+		pause := pauses.Next()
 		logger.Infof("waiting for the controller to record the machine's instance: next try in %v", pause)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := backoff.Sleep(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"juju/agent/install"
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 // hostVariable marks the processes of a machine's agent on a host without systemd. Its value is the agent's
@@ -72,10 +73,8 @@ func (a *Agent) supervise(ctx context.Context) error {
 			return err
 		}
 		logger.Errorf("%v; retrying in %v", err, leavePause)
-		select {
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, leavePause) != nil {
 			return err
-		case <-time.After(leavePause):
 		}
 	}
 }

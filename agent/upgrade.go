@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -225,7 +223,7 @@ func stopOthers(ctx context.Context, dir string, say func(ctx context.Context, t
 		}
 		text := ""
 		if len(others) > 0 && again {
-			units := slices.SortedFunc(maps.Keys(others), entity.CompareNatural)
+			units := entity.NaturalKeys(others)
 			text = "the upgrade waits for what runs in " + strings.Join(units, ", ")
 		}
 		if text != said {

@@ -11,6 +11,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 // An identity is the result of a successful login.
@@ -266,10 +267,7 @@ func followRights(
 	for range changes {
 		id, err := look()
 		for errors.Is(err, entity.StoreAway) && ctx.Err() == nil { // no rights can change during an outage
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
+			_ = backoff.Sleep(ctx, time.Second) // look fails if ctx has ended
 			id, err = look()
 		}
 		if err != nil && ctx.Err() == nil {

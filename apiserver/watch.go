@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state/budget"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 	"juju/state/tracing"
 )
 
@@ -235,9 +236,7 @@ func (s *Server) eventBarrier(ctx context.Context) error {
 		if !errors.Is(err, entity.Unavailable) {
 			return err
 		}
-		select {
-		case <-time.After(awayPause):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, awayPause) != nil {
 			return err
 		}
 	}

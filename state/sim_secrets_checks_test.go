@@ -170,7 +170,7 @@ func (s *sim) seen(x *simulationtest.Secret) string {
 	for _, n := range slices.Sorted(maps.Keys(x.Revisions)) {
 		i.Revisions = append(i.Revisions, entity.SecretRevision{Revision: n, Obsolete: s.model.IsObsolete(x, n)})
 	}
-	for _, subject := range slices.SortedFunc(maps.Keys(x.Granted), entity.CompareNatural) {
+	for _, subject := range entity.NaturalKeys(x.Granted) {
 		a := entity.SecretAccess{Subject: subject}
 		if while := x.Granted[subject]; while != nil {
 			a.Scope = while.Key

@@ -6,6 +6,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"juju/state/entity/backoff"
 )
 
 // portBound is how long a controller waits for its port while an outgoing connection of this host has it. The kernel may
@@ -19,9 +21,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) || isServed(address) {
 			return l, err
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, 200*time.Millisecond) != nil {
 			return nil, err
 		}
 	}

@@ -90,7 +90,7 @@ func (p *planner) awaited(id string) bool {
 // adopt finds, for the machines of the bundle that have none of their units yet, machines of the model that nothing uses:
 // an interrupted command may have added them.
 func (p *planner) adopt(names []string) {
-	free := slices.DeleteFunc(slices.SortedFunc(maps.Keys(p.model.Machines), entity.CompareNatural), func(id string) bool {
+	free := slices.DeleteFunc(entity.NaturalKeys(p.model.Machines), func(id string) bool {
 		m := p.model.Machines[id]
 		return m.Life != entity.Alive || !m.Unused || p.taken[id]
 	})
@@ -180,7 +180,7 @@ func (p *planner) removals() (all []Change) {
 		}
 	}
 	used := p.machinesInUse()
-	for _, id := range slices.SortedFunc(maps.Keys(m.Machines), entity.CompareNatural) {
+	for _, id := range entity.NaturalKeys(m.Machines) {
 		if !used[id] {
 			all = append(all, &RemoveMachine{id})
 		}

@@ -27,7 +27,7 @@ func (d Difference) Rows(w Wanted, m *Model) (rows []entity.PlannedChange) {
 			}
 		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(d.Machines), entity.CompareNatural) {
+	for _, id := range entity.NaturalKeys(d.Machines) {
 		switch of := d.Machines[id]; of.Missing {
 		case modelSide:
 			add(entity.PlanAdd, "machine", id, "%s", w.Bundle.Machines[strings.TrimPrefix(id, newMachine)].Constraints)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"juju/apiserver/params"
 	"juju/charm"
@@ -366,7 +364,7 @@ func unenforced(ctx context.Context, c *Caller) (w warnings) {
 	case err != nil:
 		logger.Debugf("cannot find out whether ports are closed: %v", err)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(hosts), entity.CompareNatural) {
+	for _, id := range entity.NaturalKeys(hosts) {
 		w.add("all ports of machine %s "+all+": %s", id, hosts[id])
 	}
 	return w

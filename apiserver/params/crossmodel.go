@@ -303,11 +303,11 @@ func offersOf(list []entity.OfferStatus) map[string]ApplicationOfferStatus {
 }
 
 func offersFrom(offers map[string]ApplicationOfferStatus) (out []entity.OfferStatus) {
-	for _, name := range naturalKeys(offers) {
+	for _, name := range entity.NaturalKeys(offers) {
 		w := offers[name]
 		o := entity.OfferStatus{Name: name, Life: lifeFrom(w.Life), Service: w.ApplicationName, CharmURL: w.CharmURL,
 			Active: w.ActiveConnectedCount, Total: w.TotalConnectedCount}
-		for _, end := range naturalKeys(w.Endpoints) {
+		for _, end := range entity.NaturalKeys(w.Endpoints) {
 			o.Endpoints = append(o.Endpoints, w.Endpoints[end].RemoteEndpoint)
 		}
 		out = append(out, o)
@@ -325,7 +325,7 @@ func remotesOf(list []entity.RemoteStatus) map[string]RemoteApplicationStatus {
 }
 
 func remotesFrom(remotes map[string]RemoteApplicationStatus) (out []entity.RemoteStatus) {
-	for _, name := range naturalKeys(remotes) {
+	for _, name := range entity.NaturalKeys(remotes) {
 		w := remotes[name]
 		r := entity.RemoteStatus{Name: name, URL: w.OfferURL, Endpoints: endpointsFrom(w.Endpoints)}
 		if len(w.Relations) > 0 {

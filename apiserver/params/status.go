@@ -236,7 +236,7 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	if f.Model.Region != entity.CloudRegion {
 		m.Model.Region = f.Model.Region
 	}
-	for _, name := range naturalKeys(f.Applications) {
+	for _, name := range entity.NaturalKeys(f.Applications) {
 		a := f.Applications[name]
 		s := entity.ServiceStatus{
 			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, CanUpgradeTo: a.CanUpgradeTo, CharmVersion: a.CharmVersion,
@@ -293,7 +293,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 }
 
 func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus) {
-	for _, id := range naturalKeys(machines) {
+	for _, id := range entity.NaturalKeys(machines) {
 		w := machines[id]
 		m := entity.MachineStatus{
 			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
@@ -329,7 +329,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 }
 
 func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error) {
-	for _, name := range naturalKeys(units) {
+	for _, name := range entity.NaturalKeys(units) {
 		w := units[name]
 		u := entity.UnitStatus{
 			Name: name, Machine: w.Machine, CharmURL: w.Charm, Turned: w.Turned, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
@@ -440,14 +440,4 @@ func nilIfNone(list []string) []string {
 		return nil
 	}
 	return list
-}
-
-// naturalKeys returns the keys of m in natural order.
-func naturalKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, entity.CompareNatural)
-	return keys
 }

@@ -304,7 +304,7 @@ func (d writer) byEndpoint(service string, show func(r entity.RelationStatus, ot
 		}
 	}
 	all := mapping{}
-	for _, endpoint := range naturally(by) {
+	for _, endpoint := range entity.NaturalKeys(by) {
 		all = all.always(endpoint, by[endpoint])
 	}
 	return all

@@ -15,6 +15,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 	"juju/state/mongo"
 )
 
@@ -150,13 +151,12 @@ const (
 // it read was the same both times and no transaction was in progress on it. A document that keeps changing is
 // treated as correct; a later check will find it.
 func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View, error) {
-	pause := confirmPause
+	pauses := backoff.New(confirmPause, 100*time.Millisecond)
 	for try := range confirmTries {
 		if try > 0 {
-			if err := mongo.Sleep(ctx, pause); err != nil {
+			if err := pauses.Sleep(ctx); err != nil {
 				return nil, nil, err
 			}
-			pause = min(2*pause, 100*time.Millisecond)
 		}
 		first := liveView(ctx, k.DB, k.Fields, k.Now)
 		was := r.Judge(first, id)

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -177,6 +178,11 @@ func CompareNatural(a, b string) int {
 		x, y = x[1:], y[1:]
 	}
 	return cmp.Or(len(x)-len(y), strings.Compare(a, b))
+}
+
+// NaturalKeys returns the keys of a map in natural order.
+func NaturalKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), CompareNatural)
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

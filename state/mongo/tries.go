@@ -40,6 +40,3 @@ func (t *Tries) Next() bool {
 
 // Pause waits before the next attempt, longer after more attempts. If the context ends, it returns the cause.
 func (t *Tries) Pause(ctx context.Context) error { return outage.Pause(ctx, t.tries) }
-
-// Sleep waits for d. If ctx ends first, it returns the cause.
-func Sleep(ctx context.Context, d time.Duration) error { return outage.Sleep(ctx, d) }

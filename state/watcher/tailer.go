@@ -12,6 +12,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/entity/backoff"
 	"juju/state/mongo/cursor"
 )
 
@@ -78,7 +79,7 @@ func (s Source) spans(e *event, changes []Change) map[Change]trace.SpanContext {
 // anything, so no watcher acts on a change that a power loss could undo.
 func Tail(ctx context.Context, open func() Source, barrier func(context.Context) error, hub *Hub) {
 	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
-	pause := shortest
+	pauses, fresh := backoff.New(shortest, longest), true
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := tailOnce(ctx, open, barrier, hub)
@@ -87,19 +88,18 @@ func Tail(ctx context.Context, open func() Source, barrier func(context.Context)
 		}
 		hub.Lost()
 		if time.Since(began) > longest {
-			pause = shortest
+			pauses.Reset()
+			fresh = true
 		}
 		level := loggo.INFO
-		if pause > shortest {
+		if !fresh {
 			level = loggo.DEBUG // the store is away, and has been
 		}
 		logger.Logf(level, "following the changes anew: %v", err)
-		select {
-		case <-ctx.Done():
+		fresh = false
+		if pauses.Sleep(ctx) != nil {
 			return
-		case <-time.After(pause):
 		}
-		pause = min(2*pause, longest)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/juju/loggo"
@@ -104,7 +102,7 @@ func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 		_, here := units[unit.Name]
 		units[unit.Name] = Next(here, unit.Life)
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(units), entity.CompareNatural) {
+	for _, name := range entity.NaturalKeys(units) {
 		if err := d.do(ctx, units[name], name); err != nil {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)

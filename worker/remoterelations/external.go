@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 // An External is the model of another controller that has an offer, as far as a token shows it. That controller can't reach
@@ -66,24 +67,22 @@ type session struct {
 // run goes on until ctx ends: a failure is shown as the status of the remote service.
 func (s *session) run(ctx context.Context) {
 	last := retryMost * s.Retry
-	for wait := s.Retry; ; wait = min(2*wait, last) {
+	for pauses := backoff.New(s.Retry, last); ; {
 		began := time.Now()
 		err := s.once(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > last {
-			wait = s.Retry
+			pauses.Reset()
 		}
 		if err != nil {
 			text := entity.Cut(err.Error(), shownError)
 			_ = s.Model.Show(ctx, s.remote.Name, entity.Status{Status: entity.StatusError, // if it fails, the next may not
 				Message: fmt.Sprintf("cannot use controller %q: %s", s.remote.External.Name, text)})
 		}
-		select {
-		case <-ctx.Done():
+		if pauses.Sleep(ctx) != nil {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

@@ -178,7 +178,7 @@ func (r *rehearsal) leads(service string) bool {
 
 // sorted returns the units with agents, by name.
 func (r *rehearsal) sorted() (all []*unit) {
-	for _, name := range slices.SortedFunc(maps.Keys(r.units), entity.CompareNatural) {
+	for _, name := range entity.NaturalKeys(r.units) {
 		all = append(all, r.units[name])
 	}
 	return all
@@ -194,7 +194,7 @@ func (r *rehearsal) meet(ctx context.Context, units map[string]entity.UnitStatus
 	for _, m := range machines {
 		started[m.ID] = m.InstanceID != ""
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(units), entity.CompareNatural) {
+	for _, name := range entity.NaturalKeys(units) {
 		if r.units[name] != nil || !started[units[name].Machine] || r.lost[name] {
 			continue
 		}

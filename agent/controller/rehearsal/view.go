@@ -252,7 +252,7 @@ func differences[E any](kind string, was, is map[string]E, about func(E) string,
 	for name := range is {
 		names[name] = true
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(names), entity.CompareNatural) {
+	for _, name := range entity.NaturalKeys(names) {
 		a, before := was[name]
 		b, now := is[name]
 		c := entity.PlannedChange{Kind: kind, Name: name}
@@ -293,7 +293,7 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 		add(rel.Life, entity.RelationTag(key))
 	}
 	slices.SortFunc(tags, func(a, b entity.Tag) int { return entity.CompareNatural(a.String(), b.String()) })
-	for _, name := range slices.SortedFunc(maps.Keys(r.lost), entity.CompareNatural) {
+	for _, name := range entity.NaturalKeys(r.lost) {
 		if _, there := v.units[name]; there {
 			all = append(all, fmt.Sprintf("unit %s runs no hooks: its agent is lost", name))
 		}
@@ -314,7 +314,7 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 			}
 		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(r.refused), entity.CompareNatural) {
+	for _, id := range entity.NaturalKeys(r.refused) {
 		if _, there := v.storage[id]; !there || was.storage[id].Status.Message == r.refused[id] {
 			continue
 		}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"juju/state/entity/backoff"
 )
 
 // ErrHeld is returned by Try if another process, or another Lock of this process, holds the lock.
@@ -67,7 +69,7 @@ func TakeDir(ctx context.Context, dir string) (*Lock, error) {
 }
 
 func take(ctx context.Context, fifo string, try func() (*Lock, error)) (*Lock, error) {
-	for d := pollMin; ; d = min(2*d, pollMax) {
+	for pauses := backoff.New(pollMin, pollMax); ; {
 		l, err := try()
 		if !errors.Is(err, ErrHeld) {
 			return l, err
@@ -76,12 +78,10 @@ func take(ctx context.Context, fifo string, try func() (*Lock, error)) (*Lock, e
 			if err := AwaitRelease(ctx, fifo); err != nil {
 				return nil, err
 			}
-			d = pollMin // the FIFO is closed shortly before the lock is released, and opened shortly after it is taken
+			pauses.Reset() // the FIFO is closed shortly before the lock is released, and opened shortly after it is taken
 		}
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := pauses.Sleep(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"juju/agent/host/lockfile"
+	"juju/state/entity/backoff"
 )
 
 const (
@@ -196,7 +197,7 @@ func readIdentity(dir string) (id Identity, err error) {
 // WaitEnd waits until no process runs in dir. If another process replaces the one that exits, it may wait for
 // that one too.
 func WaitEnd(ctx context.Context, dir string) error {
-	pause := newPause(time.Millisecond, 100*time.Millisecond)
+	pause := backoff.New(time.Millisecond, 100*time.Millisecond)
 	for {
 		if err := lockfile.AwaitRelease(ctx, filepath.Join(dir, fifoName)); err != nil {
 			return err
@@ -207,7 +208,7 @@ func WaitEnd(ctx context.Context, dir string) error {
 		if err != nil || !alive {
 			return err
 		}
-		if err := pause.wait(ctx); err != nil {
+		if err := pause.Sleep(ctx); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"juju/doc/verify"
+	"juju/state/entity/backoff"
 )
 
 // The tests run this binary again, in one of the roles below, as the processes under test.
@@ -151,8 +152,8 @@ func journal(dir string) {
 		// A process that is being killed has closed its files and runs no more code, but the
 		// kernel may need a moment to remove it.
 		ctx, cancel := context.WithTimeout(context.Background(), verify.Patience)
-		for pause := newPause(time.Millisecond, 10*time.Millisecond); before.Alive(); {
-			if pause.wait(ctx) != nil {
+		for pause := backoff.New(time.Millisecond, 10*time.Millisecond); before.Alive(); {
+			if pause.Sleep(ctx) != nil {
 				os.WriteFile(filepath.Join(dir, "double"), []byte(line), 0o600)
 				break
 			}
@@ -291,11 +292,11 @@ func (s *stage) supervise(role string) (stop, wait func() error) {
 // gone waits until the process has ended.
 func (s *stage) gone(id Identity) {
 	s.t.Helper()
-	pause := newPause(time.Millisecond, 20*time.Millisecond)
+	pause := backoff.New(time.Millisecond, 20*time.Millisecond)
 	ctx, cancel := context.WithTimeout(s.t.Context(), verify.Patience)
 	defer cancel()
 	for id.Alive() {
-		if pause.wait(ctx) != nil {
+		if pause.Sleep(ctx) != nil {
 			s.t.Fatalf("process %d is still there", id.PID)
 		}
 	}

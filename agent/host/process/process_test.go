@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/doc/verify"
+	"juju/state/entity/backoff"
 )
 
 func TestStartAndStop(t *testing.T) {
@@ -216,12 +217,12 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	}
 	// Stop returns once the process has ended. The goroutine that reaps it, and closes its
 	// pidfd, may run a moment later.
-	pause := newPause(time.Millisecond, 50*time.Millisecond)
+	pause := backoff.New(time.Millisecond, 50*time.Millisecond)
 	for deadline := time.Now().Add(verify.Patience); count() > before || zombies() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d descriptors before, %d after, %d zombies", before, count(), zombies())
 		}
-		if err := pause.wait(t.Context()); err != nil {
+		if err := pause.Sleep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"juju/agent/host/lockfile"
+	"juju/state/entity/backoff"
 )
 
 // killBound is how long a killed process may take to disappear. A system call can delay its death.
@@ -61,7 +62,7 @@ func released(ctx context.Context, dir string, id Identity) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, killBound,
 		fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
 	defer cancel()
-	pause := newPause(time.Millisecond, 20*time.Millisecond)
+	pause := backoff.New(time.Millisecond, 20*time.Millisecond)
 	for {
 		alive, err := Alive(dir)
 		if err != nil || !alive {
@@ -70,7 +71,7 @@ func released(ctx context.Context, dir string, id Identity) error {
 		if now, err := readIdentity(dir); err == nil && now != id {
 			return nil // a supervisor has started another
 		}
-		if pause.wait(ctx) != nil {
+		if pause.Sleep(ctx) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -250,7 +251,7 @@ func living(some map[stat]bool) (left []stat) {
 // returns the remaining processes. A process once found remains until it has exited, even if list no longer
 // finds it: the environment of an exiting process can't be read.
 func each(ctx context.Context, list lister, bound time.Duration, do func([]stat) error) ([]stat, error) {
-	pause := newPause(time.Millisecond, 50*time.Millisecond)
+	pause := backoff.New(time.Millisecond, 50*time.Millisecond)
 	deadline := time.Now().Add(bound)
 	var empty time.Time // since when the list has been empty
 	found := map[stat]bool{}
@@ -280,7 +281,7 @@ func each(ctx context.Context, list lister, bound time.Duration, do func([]stat)
 		if err := do(left); err != nil {
 			return nil, err
 		}
-		if err := pause.wait(ctx); err != nil {
+		if err := pause.Sleep(ctx); err != nil {
 			return nil, err
 		}
 	}

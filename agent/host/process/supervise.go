@@ -12,6 +12,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/agent/host/cgroup"
+	"juju/state/entity/backoff"
 )
 
 var logger = loggo.GetLogger("juju.agent.host.process")
@@ -21,7 +22,7 @@ var logger = loggo.GetLogger("juju.agent.host.process")
 // early. It returns nil when the process has ended permanently, an error that wraps ErrRemoved if the
 // directory was removed, and ctx's error when ctx is done; in that case the process keeps running.
 func Supervise(ctx context.Context, spec Spec) error {
-	var b backoff
+	pauses := newRestarts()
 	full := false
 	for {
 		began := time.Now()
@@ -39,7 +40,7 @@ func Supervise(ctx context.Context, spec Spec) error {
 				logger.Errorf("%v", err)
 			}
 			full = true
-			if err := wait(ctx, roomPause); err != nil {
+			if err := backoff.Sleep(ctx, roomPause); err != nil {
 				return err
 			}
 			continue
@@ -61,16 +62,13 @@ func Supervise(ctx context.Context, spec Spec) error {
 		if _, ended := Ended(spec.Dir); ended {
 			return nil
 		}
-		d := b.next(time.Since(began))
+		d := pauses.next(time.Since(began))
 		logger.Warningf("%s in %s has exited; restarting it in %v", spec.Path, spec.Dir, d)
-		if err := wait(ctx, d); err != nil {
+		if err := backoff.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}
 }
-
-// backoff computes the pauses before restarts. early is the number of early exits in a row.
-type backoff struct{ early int }
 
 // roomPause is the interval between checks for disk space.
 const roomPause = time.Second
@@ -82,19 +80,25 @@ const (
 	backoffReset = 10 * time.Second
 )
 
+// restarts has the pauses before restarts of a process: none after its first exit, and longer ones if it keeps exiting.
+type restarts struct {
+	again  bool // it has exited before
+	pauses *backoff.Backoff
+}
+
+func newRestarts() *restarts { return &restarts{pauses: backoff.New(backoffFirst, backoffMax)} }
+
 // next returns the pause after a process that ran for the given time.
-func (b *backoff) next(ran time.Duration) time.Duration {
+func (r *restarts) next(ran time.Duration) time.Duration {
 	if ran >= backoffReset {
-		b.early = 0
+		r.again = false
+		r.pauses.Reset()
 	}
-	b.early++
-	if b.early == 1 {
+	if !r.again {
+		r.again = true
 		return 0
 	}
-	d := backoffMax
-	if shift := b.early - 2; shift < 9 {
-		d = min(backoffFirst<<shift, backoffMax)
-	}
+	d := r.pauses.Next()
 	// The jitter keeps agents that died together from restarting together.
 	return d/2 + rand.N(d/2+1)
 }

@@ -175,7 +175,7 @@ func TestSuperviseEndsWithTheDirectory(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	var b backoff
+	b := newRestarts()
 	if d := b.next(time.Second); d != 0 {
 		t.Errorf("the first time: wait %v, want none", d)
 	}

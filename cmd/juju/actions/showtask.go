@@ -9,6 +9,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 func ShowTaskCommand(s *cli.Session) *cobra.Command {
@@ -104,7 +105,7 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 	if limit.waits() {
 		s.WaitsFor("The task is still running. To see it: juju show-task %s; to cancel it: juju cancel-task %[1]s", id)
 	}
-	gap := wait.MinGap
+	pauses := backoff.New(2*wait.MinGap, wait.MaxGap)
 	p := s.AwaitQuickly()
 	defer p.Clear()
 	for {
@@ -114,7 +115,7 @@ func awaitTask(ctx context.Context, s *cli.Session, api tasksAPI, id string, lim
 		}
 		p.Await("", awaited([]entity.Task{task}))
 		// A task does not record its operation, which could be watched, so poll.
-		if gap = min(2*gap, wait.MaxGap); !wait.Sleep(ctx, gap) {
+		if pauses.Sleep(ctx) != nil {
 			if limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return task, nil
 			}

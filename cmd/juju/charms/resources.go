@@ -2,7 +2,6 @@ package charms
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -101,7 +100,7 @@ func resourceRows(unit string, details bool, of entity.ResourcesOf) [][]string {
 		}
 	case unit == "":
 		rows = append(rows, []string{"Unit", "Resource", "Revision", "Expected"})
-		for _, u := range slices.SortedFunc(maps.Keys(of.Units), entity.CompareNatural) {
+		for _, u := range entity.NaturalKeys(of.Units) {
 			for _, r := range of.Resources {
 				rows = append(rows, []string{u, r.Name, revisionOf(unitFile(of, u, r.Name)).Words, revisionOf(r.File).Words})
 			}
@@ -163,7 +162,7 @@ func shownResource(service string, r entity.Resource, file *entity.ResourceFile,
 }
 
 func shownResources(service, unit string, details bool, of entity.ResourcesOf) any {
-	units := slices.SortedFunc(maps.Keys(of.Units), entity.CompareNatural)
+	units := entity.NaturalKeys(of.Units)
 	if unit != "" {
 		units = []string{unit}
 	}

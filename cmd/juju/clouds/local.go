@@ -27,6 +27,7 @@ import (
 	"juju/provider/local"
 	"juju/state/constraints"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 // localName is the name of the cloud that runs on this host.
@@ -168,14 +169,12 @@ const restoreGrace = 10 * time.Second
 func awaitFree(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, restoreGrace)
 	defer cancel()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	for pauses := backoff.New(50*time.Millisecond, time.Second); ; {
 		l, err := net.Listen("tcp", address)
 		if err == nil {
 			return l.Close()
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if pauses.Sleep(ctx) != nil {
 			_, port, _ := net.SplitHostPort(address)
 			return entity.WithHint(fmt.Errorf("the controller is restored, but its address is in use: %w", err),
 				"End what listens there: ss -ltnp 'sport = :%s'\nThen any juju command starts the controller.", port)

@@ -19,6 +19,7 @@ import (
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 func UpgradeControllerCommand(s *cli.Session) *cobra.Command {
@@ -205,7 +206,7 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 	ctx, cancel := context.WithTimeoutCause(ctx, upgradeTimeout,
 		entity.Errorf(entity.Unavailable, "controller %q is not back after %v", t.Name, upgradeTimeout))
 	defer cancel()
-	for pause := connect.MinPause; ; pause = min(2*pause, connect.MaxPause) {
+	for pauses := backoff.New(connect.MinPause, connect.MaxPause); ; {
 		now, err := u.binaries(ctx, t)
 		if err == nil && now.Upgrade != nil {
 			last = now.Upgrade
@@ -229,10 +230,7 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Failed.Error),
 				"It has reverted to %s.", now.Version)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = pauses.Sleep(ctx) // the next round says that ctx has ended
 	}
 }
 

@@ -139,7 +139,7 @@ func (h *Hosts) NoteDisconnected() {
 // leaveModel destroys manual machines of a model, and records which of their agents have uninstalled themselves. It does
 // not wait for disconnected agents, nor for those whose machines can't be destroyed.
 func leaveModel(ctx context.Context, api hostsAPI, agents map[string]*uninstall) error {
-	ids := slices.SortedFunc(maps.Keys(agents), entity.CompareNatural)
+	ids := entity.NaturalKeys(agents)
 	errs, _, err := api.DestroyMachines(ctx, entity.Destruction{Strength: entity.Force}, ids...)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"juju/cmd/juju/storage"
 	"juju/cmd/juju/wait"
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 )
 
 func StatusCommand(s *cli.Session) *cobra.Command {
@@ -122,7 +123,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		if err != nil && ctx.Err() == nil || c.watch == 0 {
 			return err
 		}
-		if !wait.Sleep(ctx, c.watch) {
+		if backoff.Sleep(ctx, c.watch) != nil {
 			return c.leave()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/entity/backoff"
 	"juju/state/modelconfig"
 )
 
@@ -41,7 +42,7 @@ func WatchChanges(ctx context.Context, watch watchFunc, reread time.Duration) *C
 // watch fails or ends: the caller's next read returns the reason, and the next call starts another watch.
 func (c *Changes) Next(ctx context.Context) {
 	c.gap = min(max(MinGap, 2*c.gap), MaxGap)
-	if !Sleep(ctx, c.gap) {
+	if backoff.Sleep(ctx, c.gap) != nil {
 		return
 	}
 	if c.events == nil {
@@ -86,16 +87,6 @@ func Bounded(ctx context.Context, bound, still time.Duration) (_ context.Context
 			clock.Stop()
 			end(nil)
 		}
-}
-
-// Sleep sleeps; it returns false as soon as ctx ends.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 type StatusAPI interface {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"juju/state/entity/backoff"
 )
 
 // An Availability is how requests fare when their server goes away.
@@ -68,17 +70,5 @@ const minPause, maxPause = time.Millisecond, 200 * time.Millisecond
 // Pause waits before another attempt, longer after more attempts. If ctx ends, it returns the cause.
 func Pause(ctx context.Context, attempt int) error {
 	limit := min(maxPause, minPause<<min(attempt+1, 10))
-	return Sleep(ctx, minPause+rand.N(limit))
-}
-
-// Sleep waits for d. If ctx ends first, it returns the cause.
-func Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
+	return backoff.Sleep(ctx, minPause+rand.N(limit))
 }

@@ -437,5 +437,5 @@ func nextInLeaving(seen localstate.Relation, rel Relation) Op {
 }
 
 func sorted(members map[string]int64) []string {
-	return slices.SortedFunc(maps.Keys(members), entity.CompareNatural)
+	return entity.NaturalKeys(members)
 }
