@@ -12,7 +12,7 @@ PACKAGES := ./state ./agent/controller ./cmd/juju ./...
 # Tests of many packages mostly wait, so more packages are tested at a time than there are processors.
 AT_ONCE  := -p $(shell expr 2 '*' $$(nproc))
 # Runs tests, and those that fail again.
-RUN      := $(GO) run ./doc/runtests
+RUN      := $(GO) run ./doc/tools/runtests
 FLAGS    := -vet=off $(AT_ONCE)
 
 # Of these a release is built. Other settings of the toolchain would give other bytes.
@@ -83,7 +83,7 @@ demo: build charms ## bootstrap, deploy two related services, show them
 demo-down: ## end the demo and remove all it made
 	@doc/examples/demo.sh down
 
-# Every test is in one of the steps smoke, test and verify; doc/verify is how it says in which.
+# Every test is in one of the steps smoke, test and verify; doc/tools/verify is how it says in which.
 # bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
 smoke: ## check the formatting, run vet, and compare generated files and documents with the code: before a commit
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -102,7 +102,7 @@ test: ## run the tests that a change must pass
 
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD^)
 stress: ## run the tests that have changed since BASE twenty times beside two busy loops, and plant the faults that have: before they land
-	$(GO) run ./doc/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
+	$(GO) run ./doc/tools/stress $(BASE) -vet=off -short -count=20 -failfast -timeout 60m
 	JUJU_VERIFY=1 JUJU_FAULTS=$(BASE) $(GO) test -vet=off -timeout 2h -run '^($(FAULTS))$$' ./doc
 
 VERIFY   := verify-race verify-full verify-stories verify-charms verify-jujulib verify-jubilant verify-libjuju \
@@ -229,7 +229,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./doc -run '^(TestFindings|TestContract)$$' -update
 
 site: ## write the documents as web pages into bin/site, to be read without a server
-	@$(GO) run ./doc/site -out $(BIN)/site
+	@$(GO) run ./doc/tools/site -out $(BIN)/site
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(PACKAGES)
@@ -305,4 +305,4 @@ SEED ?= 1
 BY   ?=
 soak-mutants: ## … mutants of the packages in PKG, of which the packages' tests must notice nine in ten
 	@test -n "$(PKG)" || { echo "make soak-mutants: say which packages: make soak-mutants PKG=./worker/deployer"; exit 1; }
-	$(GO) run ./doc/mutants -seed $(SEED) -by "$(BY)" $(PKG)
+	$(GO) run ./doc/tools/mutants -seed $(SEED) -by "$(BY)" $(PKG)

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"juju/agent/host/lockfile"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"juju/apiserver/facades"
-	"juju/doc/openapi"
-	"juju/doc/verify"
+	"juju/apiserver/openapi"
+	"juju/doc/tools/verify"
 )
 
 // helpers are the methods of the client that send requests of one facade.

@@ -13,7 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

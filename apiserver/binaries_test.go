@@ -14,7 +14,7 @@ import (
 
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A new machine, which has no login, can download the agent binaries by their hash, and nothing else.

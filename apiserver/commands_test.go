@@ -16,7 +16,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/commandline"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )

@@ -24,7 +24,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )

@@ -18,7 +18,7 @@ import (
 	"juju/apiserver/dashboard"
 	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"

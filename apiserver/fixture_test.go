@@ -15,7 +15,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

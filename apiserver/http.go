@@ -13,8 +13,8 @@ import (
 
 	"juju/apiserver/dashboard"
 	"juju/apiserver/facades"
+	"juju/apiserver/openapi"
 	"juju/apiserver/params"
-	"juju/doc/openapi"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )

@@ -16,7 +16,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"

@@ -15,7 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 	"juju/state/statetest"
 )

@@ -23,7 +23,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider/dummytest"
 	"juju/state/controller"
 	"juju/state/entity"

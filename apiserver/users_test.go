@@ -15,7 +15,7 @@ import (
 	"juju/apiserver/debuglog"
 	"juju/apiserver/facades"
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"juju/apiserver/facades"
-	"juju/doc/openapi"
+	"juju/apiserver/openapi"
 	"juju/state/controller"
 	"juju/state/entity"
 )
 
-// A view is a path at which a program that has a token reads the token's model. doc/openapi describes them all.
+// A view is a path at which a program that has a token reads the token's model. apiserver/openapi describes them all.
 type view struct {
 	path   string
 	doing  string   // for errors: "read the status"

@@ -15,7 +15,7 @@ import (
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"

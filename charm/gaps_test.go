@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"juju/doc/generated"
-	"juju/doc/verify"
+	"juju/doc/tools/generated"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write the table of gaps into doc/coming-from-juju.md")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Every behaviour in behaviours.txt names tests, and all of them exist.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/testcalls"
-	"juju/doc/verify"
+	"juju/doc/tools/testcalls"
+	"juju/doc/tools/verify"
 )
 
 // risky are the functions by which a test can depend on how busy the machine is.
@@ -25,7 +25,7 @@ var risky = []testcalls.Func{
 // Tests that sleep in a bubble of synctest don't count.
 func exposed(c testcalls.Calls) (found []string) {
 	sleep := testcalls.Func{Dir: "time", Name: "Sleep"}
-	only := c.Tests(testcalls.Func{Dir: "doc/verify", Name: "Only"})
+	only := c.Tests(testcalls.Func{Dir: "doc/tools/verify", Name: "Only"})
 	bubble := c.Tests(testcalls.Func{Dir: "testing/synctest", Name: "Test"})
 	outside := c.Users(slices.DeleteFunc(slices.Clone(risky), func(f testcalls.Func) bool { return f == sleep })...)
 	for f := range c.Users(risky...) {

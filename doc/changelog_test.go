@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestChangelogNamesEachChangeOnce checks that no entry is there twice, as one is when a merge has kept both sides.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // contractHead is how contract.md begins.

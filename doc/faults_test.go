@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A fault deliberately breaks one behaviour, to check that a test detects it.

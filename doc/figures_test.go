@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The last column of the first table in figures.md names a benchmark and its package, which must

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/generated"
-	"juju/doc/verify"
+	"juju/doc/tools/generated"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of documents anew")

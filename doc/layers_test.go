@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 const module = "juju"

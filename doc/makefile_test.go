@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestMakefileNamesTests checks that the tests named in the Makefile exist: a renamed test would

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A requirement is a requirement in go.mod.

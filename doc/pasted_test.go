@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestBlocksCanBePasted checks that every line runs when a user pastes a block of commands as a whole: only

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestPathsInDocumentsExist checks that each file and folder of the repository named in the documents exists.
-// A path may contain * as a wildcard. Of links, doc/site checks that.
+// A path may contain * as a wildcard. Of links, doc/tools/site checks that.
 func TestPathsInDocumentsExist(t *testing.T) {
 	verify.Smoke(t)
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`")

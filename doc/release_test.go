@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestReleaseIsReproducible builds a release twice from the same commit in different directories, and its smallest program

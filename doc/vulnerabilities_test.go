@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // harmless are modules whose vulnerabilities are not this program's, and why.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The variables by which a test makes its own binary into an agent that can be

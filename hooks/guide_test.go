@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"juju/charm"
-	"juju/doc/generated"
-	"juju/doc/verify"
+	"juju/doc/tools/generated"
+	"juju/doc/tools/verify"
 )
 
 // The table of later hooks in the guide for charm authors is generated, and up to date.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"juju/agent/host/lockfile"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A hook is over when its own process is, whatever it has left running. A child in the

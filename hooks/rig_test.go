@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 var patience = verify.Patience

@@ -17,7 +17,7 @@ import (
 	"juju/apiserver/deltas"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // victimOf is the environment variable that tells a victim process where the

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/internal/annotations"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )

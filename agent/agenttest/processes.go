@@ -15,7 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

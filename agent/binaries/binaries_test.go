@@ -21,7 +21,7 @@ import (
 
 	"juju/agent/binaries/binariestest"
 	"juju/agent/binaries/pack"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

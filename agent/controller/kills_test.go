@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/state/entity"
 )

@@ -15,7 +15,7 @@ import (
 
 	"juju/agent"
 	"juju/agent/agenttest"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/provider/local"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A crowd has unauthenticated connections, and records which ones are evicted.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // played is set in the process that Run starts: it plays a command.

@@ -19,7 +19,7 @@ import (
 	"juju/apiserver/facades"
 	"juju/apiserver/logs"
 	"juju/cmd/juju/embedded"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

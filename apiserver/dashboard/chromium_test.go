@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A tab is a page that Chromium shows. What it logs, and each exception of a script, fails the test.

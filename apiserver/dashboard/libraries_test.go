@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The libraries of the pages are those of package.json.

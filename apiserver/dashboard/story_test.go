@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"golang.org/x/tools/txtar"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A system is a real controller, used by the programs of BIN.

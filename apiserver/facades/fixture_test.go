@@ -21,7 +21,7 @@ import (
 	"juju/apiserver/facades/facadestest"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/controller"

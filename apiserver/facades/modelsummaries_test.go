@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"

@@ -20,7 +20,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/apiserver/display"
-	"juju/doc/openapi/openapitest"
+	"juju/apiserver/openapi/openapitest"
 	"juju/state/entity"
 )
 

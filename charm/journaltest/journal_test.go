@@ -8,8 +8,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"juju/doc/generated"
-	"juju/doc/verify"
+	"juju/doc/tools/generated"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write the guarantees into doc/charms.md")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The time from `juju deploy` until the first hook runs, through the command, a machine agent

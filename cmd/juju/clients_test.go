@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // clientCharms are the charms that testdata/clients deploy.

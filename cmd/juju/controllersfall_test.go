@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A herd is a controller with several processes on one MongoDB, which the embedded store plays, and what a user has

@@ -11,7 +11,7 @@ import (
 
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clitest"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A path to anything but a regular file is refused at once: no command waits for a pipe, or

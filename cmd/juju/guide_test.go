@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"juju/cmd/juju/clitest"
-	"juju/doc/fenced"
+	"juju/doc/tools/fenced"
 )
 
 // scriptFollow follows a page, or the part of it below a heading, as a reader does. It writes the files that the page shows,

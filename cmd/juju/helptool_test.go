@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 func TestHelpTool(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/commands"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // systemPython has the modules that come as packages of the system.

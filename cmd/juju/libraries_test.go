@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The whole system on a real LXD, whose socket is named as in the tests of package provider/lxd.

@@ -17,7 +17,7 @@ import (
 
 	"juju/cmd/juju/commands"
 	"juju/cmd/juju/ssh"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The shell of debug-hooks, in a process of its own whose terminal the test plays.

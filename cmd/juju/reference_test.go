@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"juju/cmd/juju/commands"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "generate doc/cli.md")

@@ -26,7 +26,7 @@ import (
 	"juju/agent/host/process"
 	"juju/cmd/juju/clitest"
 	"juju/cmd/juju/store"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider/local"
 	"juju/state/entity"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/tracing/tracingtest"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // lastID matches the id of the last event in what was printed of a stream.

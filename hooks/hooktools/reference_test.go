@@ -10,7 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write doc/hook-tools.md")

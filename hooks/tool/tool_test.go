@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 func TestMain(m *testing.M) {

@@ -10,7 +10,7 @@ import (
 
 	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 func keeperConfig(dir, controller string) KeeperConfig {

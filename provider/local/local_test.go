@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 	"juju/state/constraints"

@@ -20,7 +20,7 @@ import (
 
 	"juju/agent/host/lockfile"
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 )

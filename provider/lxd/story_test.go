@@ -20,7 +20,7 @@ import (
 	"github.com/canonical/lxd/shared/api"
 	"github.com/google/uuid"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/state/constraints"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 )
 

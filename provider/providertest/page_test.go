@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/constraints"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 )

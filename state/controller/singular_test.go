@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"

@@ -14,7 +14,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"

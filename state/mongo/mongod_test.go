@@ -3,7 +3,7 @@ package mongo_test
 import (
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 )

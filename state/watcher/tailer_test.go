@@ -15,7 +15,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/state/limits"

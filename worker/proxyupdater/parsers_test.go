@@ -10,7 +10,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/modelconfig"
 )
 

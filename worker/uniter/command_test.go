@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"juju/agent/host/process"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/worker/uniter/localstate"
 )

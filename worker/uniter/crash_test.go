@@ -15,7 +15,7 @@ import (
 
 	"juju/agent/host/process"
 	"juju/charm"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"

@@ -18,7 +18,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/state/entity"
 )

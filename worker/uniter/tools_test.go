@@ -9,7 +9,7 @@ import (
 
 	"github.com/juju/loggo"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks/hooktools"
 	"juju/state/entity"
 	"juju/state/modelconfig"

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write the table of doc/metrics.md anew")

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Many want the lock: each gets it, one at a time, with a FIFO and without.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // A process that holds its directory but is not ready keeps its starter waiting.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity/backoff"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // What a program prints is bounded, and its process group ends with it, however it ends.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Stop ends a process group that ignores SIGTERM, including children, and nothing else.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

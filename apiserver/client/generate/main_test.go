@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	_ "juju/apiserver/facades" // so that no result is cached from before it, or state, was changed
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 func TestFacadesAreFresh(t *testing.T) {

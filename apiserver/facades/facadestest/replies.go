@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"juju/apiserver/params"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Within returns the error of a reply, or of one of its results.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"juju/cmd/juju/cli"
-	"juju/doc/generated"
-	"juju/doc/verify"
+	"juju/doc/tools/generated"
+	"juju/doc/tools/verify"
 )
 
 var update = flag.Bool("update", false, "write the tables of absent commands and flags into doc/coming-from-juju.md")

@@ -23,7 +23,7 @@ import (
 	"juju/apiserver/params"
 	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

@@ -19,7 +19,7 @@ import (
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/connect"
 	"juju/cmd/juju/store"
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider/local"
 	"juju/state/entity"
 )

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // An sshd is a real OpenSSH server on this host, for the user who runs the tests.

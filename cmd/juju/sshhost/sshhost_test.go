@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/entity"
 )
 

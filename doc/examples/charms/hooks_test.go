@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 func newStore(t *testing.T, world, bin, name string, number int) *unit {

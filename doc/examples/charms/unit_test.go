@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Fakes of the hook tools that the charms use. They keep their data in $STATE and $WORLD, and

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/embedded/link"
 	"juju/state/mongo/embedded/wire"

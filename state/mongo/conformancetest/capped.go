@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/mgo.v2"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // capped creates a capped collection that holds at most max documents.

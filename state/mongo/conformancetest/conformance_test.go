@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"gopkg.in/mgo.v2"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/conformancetest"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // batch is the reply to find and getMore.

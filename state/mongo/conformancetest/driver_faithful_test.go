@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/options"
 	"go.mongodb.org/mongo-driver/mongo/writeconcern"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // driveFaithful tests that the server never ignores part of a request: it does what the client

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/mongo"
 	"go.mongodb.org/mongo-driver/mongo/options"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestDriver uses MongoDB's own Go driver as a second, independent client of the embedded store:

@@ -18,7 +18,7 @@ import (
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestJujud runs the store as a jujud process.

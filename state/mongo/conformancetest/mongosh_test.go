@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // TestMongosh runs MongoDB's shell on a jujud process. testdata/mongosh.txt has what a person types, each after "> ",

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // Dial opens a session with the store under test; the suite closes it. On failure it calls

@@ -10,7 +10,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/cursor"
 	"juju/state/mongo/mongotest"

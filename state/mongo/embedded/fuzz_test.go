@@ -10,7 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"

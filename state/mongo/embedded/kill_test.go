@@ -16,7 +16,7 @@ import (
 	"gopkg.in/mgo.v2"
 	mgobson "gopkg.in/mgo.v2/bson"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/embedded"
 )
 

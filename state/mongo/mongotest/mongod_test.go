@@ -19,7 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/raw"

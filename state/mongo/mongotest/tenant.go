@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"

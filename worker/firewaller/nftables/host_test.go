@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/provider"
 	"juju/provider/providertest"
 	"juju/state/entity"

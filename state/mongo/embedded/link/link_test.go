@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/nettest"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 	"juju/state/mongo/embedded/link"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // The test binary is also the program, because a test must be able to kill it.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // startPage runs "webpage serve" in this process. It returns the page's URL and a function that

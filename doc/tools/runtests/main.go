@@ -1,10 +1,10 @@
 // Runtests runs tests: those that fail run again, up to twice, and are listed as flaky if they pass then. It ends with
 // a line that counts the tests.
 //
-//	go run ./doc/runtests [-calls FUNCTIONS] [-part NAME] [-packages PACKAGES] [FLAG...]
+//	go run ./doc/tools/runtests [-calls FUNCTIONS] [-part NAME] [-packages PACKAGES] [FLAG...]
 //
 // The flags are go test's. With -calls, only the tests run that call one of these functions, directly or through others;
-// doc/testcalls finds them, in the packages or in all. With -part, the results become a row of doc/verified.md.
+// doc/tools/testcalls finds them, in the packages or in all. With -part, the results become a row of doc/verified.md.
 //
 // The tests have a directory of their own for temporary files. What passing tests leave there is listed, and removed.
 //
@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"juju/doc/testcalls"
+	"juju/doc/tools/testcalls"
 )
 
 const gotestsum = "gotest.tools/gotestsum@v1.13.0"
@@ -137,7 +137,7 @@ func (r *run) choose(calls string) error {
 			return fmt.Errorf("-calls takes PACKAGE.FUNCTION, not %q", call)
 		}
 		if dir == "verify" {
-			dir = "doc/verify"
+			dir = "doc/tools/verify"
 		}
 		functions = append(functions, testcalls.Func{Dir: dir, Name: name})
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"juju/doc/fenced"
+	"juju/doc/tools/fenced"
 )
 
 // TestWalkThrough makes the changes of first-change.md in a copy of the tree and runs its commands, as a reader
 // would. In short mode it only makes the changes.
 func TestWalkThrough(t *testing.T) {
-	text, err := os.ReadFile("../first-change.md")
+	text, err := os.ReadFile("../../first-change.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func apply(root string, b fenced.Block) error {
 // copyTree copies the module's sources.
 func copyTree(t *testing.T, to string) {
 	t.Helper()
-	from := filepath.Join("..", "..")
+	from := filepath.Join("..", "..", "..")
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == from {
 			return err

@@ -2,7 +2,7 @@
 // at a time, and runs the tests that cover the changed line: a mutant that no test detects is a rule that no test
 // enforces.
 //
-//	go run ./doc/mutants [-n 60] [-seed 1] [-by ./worker/uniter] ./worker/uniter/operation
+//	go run ./doc/tools/mutants [-n 60] [-seed 1] [-by ./worker/uniter] ./worker/uniter/operation
 //
 // All mutants of a package are compiled into one test binary, and an environment variable activates one of
 // them, so each mutant costs a run of its tests but no build.

@@ -1,6 +1,6 @@
 // Site writes the documents as web pages that open without a server: README.md, CHANGELOG.md and the Markdown in doc.
 //
-//	go run ./doc/site [-root DIR] [-out DIR]
+//	go run ./doc/tools/site [-root DIR] [-out DIR]
 //
 // `make site` calls it. A link to a page, heading or file that does not exist is an error, and so is a page that no group of
 // nav.go has. Files of the repository that pages link to are pages too.

@@ -13,7 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"juju/doc/openapi"
+	"juju/apiserver/openapi"
 )
 
 // A Description is the description, in which objects have no other properties than those that it names: what is sent and not

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"juju/doc/verify"
+	"juju/doc/tools/verify"
 )
 
 // loads are the attributes by which elements load something.
@@ -45,7 +45,7 @@ func elements(t *testing.T, text []byte, each func(n *html.Node, attributes map[
 func TestSite(t *testing.T) {
 	verify.Smoke(t)
 	dir := t.TempDir()
-	built, err := build(os.DirFS("../.."))
+	built, err := build(os.DirFS("../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestWrongDocuments(t *testing.T) {
 		}
 	}
 	_, err := build(documents(map[string]string{"doc/new.md": "# New\n"}))
-	if err == nil || err.Error() != "doc/new.md is in no group of doc/site/nav.go" {
+	if err == nil || err.Error() != "doc/new.md is in no group of doc/tools/site/nav.go" {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,7 @@
 // Stress runs the tests that were added or altered since a commit again and again, beside busy loops, as on a busy machine.
 // What fails once must not be in `make test`.
 //
-//	go run ./doc/stress BASE [FLAG...]
+//	go run ./doc/tools/stress BASE [FLAG...]
 //
 // The flags are go test's.
 package main
@@ -23,7 +23,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"juju/doc/testcalls"
+	"juju/doc/tools/testcalls"
 )
 
 func main() {

@@ -108,7 +108,7 @@ func (s *site) checkNavigation(pages []*page) (wrong []error) {
 	}
 	for _, p := range pages {
 		if !has[p.source] {
-			wrong = append(wrong, fmt.Errorf("%s is in no group of doc/site/nav.go", p.source))
+			wrong = append(wrong, fmt.Errorf("%s is in no group of doc/tools/site/nav.go", p.source))
 			has[p.source] = true
 		}
 	}
