@@ -12,22 +12,24 @@ import (
 	"juju/doc/tools/verify"
 )
 
-// TestMakefileNamesTests checks that the tests named in the Makefile exist: a renamed test would
-// silently drop out of its target.
+// TestMakefileNamesTests checks that the tests named in the Makefile, and in the scripts that it calls, exist: a renamed test
+// would silently drop out of its target.
 func TestMakefileNamesTests(t *testing.T) {
 	verify.Smoke(t)
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(text), -1)
-	if len(names) == 0 {
-		t.Fatal("the Makefile names no tests")
-	}
 	all := testNames(t)
-	for _, name := range names {
-		if !all[name] {
-			t.Errorf("the Makefile names %s, which is not a test", name)
+	for _, file := range []string{"../Makefile", "tools/verify.sh", "tools/soak.sh", "tools/docs.sh"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(text), -1)
+		if len(names) == 0 {
+			t.Errorf("%s names no tests", file)
+		}
+		for _, name := range names {
+			if !all[name] {
+				t.Errorf("%s names %s, which is not a test", file, name)
+			}
 		}
 	}
 }
