@@ -68,8 +68,8 @@ demo-down: ## end the demo and remove all it made
 # Every test is in one of the steps smoke, test and verify; doc/tools/verify is how it says in which.
 # bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
 smoke: ## before a commit: the formatting, vet, and whether generated files and documents are up to date
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
-	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$($(GO) tool goimports -local juju -l $$(git ls-files '*.go')); \
+	[ -z "$$unformatted" ] || { echo "not formatted (go tool goimports -local juju -w):"; echo "$$unformatted"; exit 1; }
 	$(GO) vet -composites=false ./...
 	$(RUN) -calls verify.Smoke -- $(FLAGS) -short -timeout 15m -count=1
 

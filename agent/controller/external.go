@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+
 	"juju/apiserver/client"
 	"juju/apiserver/facades"
 	"juju/state/entity"
