@@ -289,7 +289,7 @@ func (c *conn) work(
 		var result any
 		result, err = call()
 		err = outOfTime(ctx, err)
-		if err == errLater {
+		if errors.Is(err, errLater) {
 			return
 		}
 		err = cmp.Or(entry.end(result, err), err)

@@ -169,7 +169,7 @@ func (s *Server) visit(
 				panic(p)
 			}
 			logger.Criticalf("%s %s: panic: %v\n%s", r.Method, r.URL.Path, p, debug.Stack())
-			err = fmt.Errorf("panic")
+			err = errors.New("panic")
 		}
 	}()
 	v, err := authenticate(r)

@@ -141,7 +141,7 @@ func RemoveStore(ctx context.Context, dir string) error {
 		return err
 	}
 	if _, err := process.Holder(own); !errors.Is(err, process.ErrNotHeld) {
-		return errors.Join(fmt.Errorf("cannot remove the store: the controller still runs"), err)
+		return errors.Join(errors.New("cannot remove the store: the controller still runs"), err)
 	}
 	store, url, err := openMongo(ctx, conf.URL, Options{})
 	if err != nil {

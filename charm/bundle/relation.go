@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -91,7 +92,7 @@ func matches(a, b Endpoint, hasA, hasB ends) (all []match) {
 func infer(a, b Endpoint, hasA, hasB ends) (match, error) {
 	all := matches(a, b, hasA, hasB)
 	if len(all) == 0 {
-		return match{}, fmt.Errorf("no relations found")
+		return match{}, errors.New("no relations found")
 	}
 	if len(all) > 1 {
 		implicit := charm.ImplicitRelation().Name

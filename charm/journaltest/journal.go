@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func parseLine(words []string) (Entry, error) {
 		return e, fmt.Errorf("unknown word %q", e.Word)
 	}
 	if len(words) < 2 {
-		return e, fmt.Errorf("no unit or service")
+		return e, errors.New("no unit or service")
 	}
 	e.Who, e.Args = words[1], words[2:]
 	if e.Word == "begin" || e.Word == "ran" {

@@ -155,7 +155,7 @@ func (t *actionLog) flags(*pflag.FlagSet) {}
 
 func (t *actionLog) init(_ Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no message specified")
+		return errors.New("no message specified")
 	}
 	t.message = limits.TaskMessage.Cut(strings.Join(args, " "))
 	return nil

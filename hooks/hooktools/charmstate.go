@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -114,7 +115,7 @@ func (t *stateDelete) flags(*pflag.FlagSet) {}
 
 func (t *stateDelete) init(_ Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no key specified")
+		return errors.New("no key specified")
 	}
 	t.key = args[0]
 	return checkEmpty(args[1:])

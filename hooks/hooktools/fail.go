@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,7 @@ func (t *jujuFail) flags(*pflag.FlagSet) {}
 func (t *jujuFail) init(hook Context, args []string) error {
 	t.message = strings.Join(args, " ")
 	if strings.TrimSpace(t.message) == "" {
-		return fmt.Errorf("no message specified")
+		return errors.New("no message specified")
 	}
 	// The status shows it after the name of the hook.
 	return limits.StatusMessage.CheckText(fmt.Sprintf("hook failed: %q: %s", hook.HookName(), t.message))

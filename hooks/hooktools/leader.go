@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -132,7 +133,7 @@ func (t *applicationVersionSet) flags(*pflag.FlagSet) {}
 
 func (t *applicationVersionSet) init(_ Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no version specified")
+		return errors.New("no version specified")
 	}
 	t.version = args[0]
 	if err := limits.Name.CheckText(t.version); err != nil {

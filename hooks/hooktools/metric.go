@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ func (t *addMetric) flags(flags *pflag.FlagSet) {
 
 func (t *addMetric) init(_ Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no metrics specified")
+		return errors.New("no metrics specified")
 	}
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")

@@ -93,7 +93,7 @@ func (t *credentialGet) init(_ Context, args []string) error {
 func (t *credentialGet) run(ctx context.Context, run *toolRun) error {
 	spec, err := run.hook.CloudSpec(ctx)
 	if errors.Is(err, entity.Unauthorized) {
-		return entity.WithHint(fmt.Errorf("cannot access cloud credentials: permission denied"),
+		return entity.WithHint(errors.New("cannot access cloud credentials: permission denied"),
 			"the service is not trusted with them; a user can trust it: juju trust %s", entity.UnitService(run.hook.UnitName()))
 	}
 	if err != nil {

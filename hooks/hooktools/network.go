@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -82,10 +83,10 @@ func (t *networkGet) init(hook Context, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("no arguments specified")
+		return errors.New("no arguments specified")
 	}
 	if t.binding = args[0]; t.binding == "" {
-		return fmt.Errorf("no binding name specified")
+		return errors.New("no binding name specified")
 	}
 	return checkEmpty(args[1:])
 }
@@ -121,7 +122,7 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 		info.EgressSubnets = egress
 	}
 	if t.primary && (t.bind || t.ingress || t.egress) {
-		return fmt.Errorf("--primary-address must be the only flag specified")
+		return errors.New("--primary-address must be the only flag specified")
 	}
 	values := map[string]any{}
 	if t.bind || t.primary {

@@ -3,6 +3,7 @@ package hooktools
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (t *changePort) flags(flags *pflag.FlagSet) {
 
 func (t *changePort) init(hook Context, args []string) (err error) {
 	if len(args) == 0 {
-		return fmt.Errorf("no port or range specified")
+		return errors.New("no port or range specified")
 	}
 	if t.ports.PortRange, err = entity.ParsePortRange(args[0]); err != nil {
 		return err

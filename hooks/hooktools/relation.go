@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -29,7 +30,7 @@ func (r *relationFlag) resolve(hook Context) error {
 	if r.value == "" {
 		id, ok := hook.HookRelation()
 		if !ok {
-			return entity.WithHint(fmt.Errorf("no relation id specified"),
+			return entity.WithHint(errors.New("no relation id specified"),
 				"outside relation hooks, name one of relation-ids with -r")
 		}
 		r.id = id
@@ -110,7 +111,7 @@ func (t *relationGet) init(hook Context, args []string) error {
 		}
 	}
 	if t.of == "" {
-		return fmt.Errorf("no unit or application specified")
+		return errors.New("no unit or application specified")
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func (t *relationIDs) init(hook Context, args []string) error {
 		t.endpoint, args = args[0], args[1:]
 	}
 	if t.endpoint == "" {
-		return fmt.Errorf("no endpoint name specified")
+		return errors.New("no endpoint name specified")
 	}
 	return checkEmpty(args)
 }

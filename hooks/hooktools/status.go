@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -34,7 +35,7 @@ func (t *statusSet) flags(flags *pflag.FlagSet) {
 
 func (t *statusSet) init(hook Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("invalid args, require <status> [message]")
+		return errors.New("invalid args, require <status> [message]")
 	}
 	t.status = entity.StatusWord(args[0])
 	if err := entity.CheckWorkload(t.status); err != nil {

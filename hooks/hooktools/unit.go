@@ -2,6 +2,7 @@ package hooktools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,7 +35,7 @@ func (t *jujuLog) flags(flags *pflag.FlagSet) {
 
 func (t *jujuLog) init(hook Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no message specified")
+		return errors.New("no message specified")
 	}
 	t.message = strings.Join(args, " ")
 	return nil
@@ -75,7 +76,7 @@ func (t *unitGet) init(hook Context, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("no setting specified")
+		return errors.New("no setting specified")
 	}
 	t.key = args[0]
 	if t.key != "private-address" && t.key != "public-address" {

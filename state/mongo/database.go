@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -276,7 +277,7 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.resume(ctx, t.ID); err != nil && err != txn.ErrAborted {
+		if err := d.resume(ctx, t.ID); err != nil && !errors.Is(err, txn.ErrAborted) {
 			logger.Errorf("cannot resume transaction %s of %s: %v", t.ID.Hex(), d.name, err)
 		}
 	}

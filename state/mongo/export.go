@@ -193,7 +193,7 @@ func (e *exporter) rest(s *Snapshot) error {
 		}
 	}
 	if left > 0 {
-		return fmt.Errorf("cannot read the store at one moment: a collection of files was removed")
+		return errors.New("cannot read the store at one moment: a collection of files was removed")
 	}
 	return nil
 }

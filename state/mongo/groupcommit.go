@@ -2,7 +2,7 @@ package mongo
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,7 +113,7 @@ func (g *groupCommit) barrier(ctx context.Context) error {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
-		return fmt.Errorf("the store is closed")
+		return errors.New("the store is closed")
 	}
 	mine := g.next
 	if mine == nil {

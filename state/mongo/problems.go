@@ -78,7 +78,7 @@ func (d *Database) stuck(ctx context.Context, before time.Time) ([]Problem, erro
 			Repair: "complete or abort it",
 			Mend: func(ctx context.Context) error {
 				err := d.resume(ctx, doc.ID)
-				if err == nil || err == txn.ErrAborted || errors.Is(err, mgotxn.ErrTakenBack) {
+				if err == nil || errors.Is(err, txn.ErrAborted) || errors.Is(err, mgotxn.ErrTakenBack) {
 					return d.store.Barrier(ctx)
 				}
 				return err

@@ -172,7 +172,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			return true, nil
 		case errors.As(err, &unmet):
 			return false, unmet.error
-		case err == txn.ErrAborted:
+		case errors.Is(err, txn.ErrAborted):
 			if err := fence.check(ctx, r); err != nil {
 				return false, err
 			}

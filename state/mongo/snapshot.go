@@ -61,7 +61,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(*Snapshot) error) error {
 		return err
 	}
 	for range snapshotAttempts {
-		if err := s.snapshot(ctx, f); err != errFormsChanged {
+		if err := s.snapshot(ctx, f); !errors.Is(err, errFormsChanged) {
 			return err
 		}
 	}

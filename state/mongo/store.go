@@ -208,7 +208,7 @@ func (s *Store) Close() error {
 }
 
 // IsNotFound reports whether an error says that a read found nothing.
-func IsNotFound(err error) bool { return err == mgo.ErrNotFound }
+func IsNotFound(err error) bool { return errors.Is(err, mgo.ErrNotFound) }
 
 // notFound converts mgo's error to one of kind entity.NotFound.
 func notFound(err error, what string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -67,9 +68,9 @@ func ParseURL(text string) (*URL, error) {
 func (u *URL) parse(text string) error {
 	rest, ok := strings.CutPrefix(text, "mongodb://")
 	if strings.HasPrefix(text, "mongodb+srv://") {
-		return fmt.Errorf("mongodb+srv is not supported; list the hosts themselves")
+		return errors.New("mongodb+srv is not supported; list the hosts themselves")
 	} else if !ok {
-		return fmt.Errorf("it does not begin with mongodb://")
+		return errors.New("it does not begin with mongodb://")
 	}
 	authority, options := rest, ""
 	if i, at := strings.IndexAny(rest, "/?"), strings.LastIndex(rest, "@"); i >= 0 && i < at && !strings.Contains(rest[:i], "@") {
@@ -81,7 +82,7 @@ func (u *URL) parse(text string) error {
 		if rest != "" {
 			name, err := url.PathUnescape(rest)
 			if err != nil || strings.ContainsAny(name, "/\\. \"$") {
-				return fmt.Errorf("invalid database name after the hosts")
+				return errors.New("invalid database name after the hosts")
 			}
 			u.source = name
 		}
@@ -122,7 +123,7 @@ func (u *URL) parse(text string) error {
 func (u *URL) credentials(text string) (err error) {
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || user == "" || password == "" {
-		return fmt.Errorf("before the @ there must be a user and a password, separated by a colon")
+		return errors.New("before the @ there must be a user and a password, separated by a colon")
 	}
 	if strings.ContainsAny(password, "@:") {
 		return fmt.Errorf("an @ or a colon within the password must be escaped, as %%40 or %%3A")
@@ -131,7 +132,7 @@ func (u *URL) credentials(text string) (err error) {
 		u.password, err = url.PathUnescape(password)
 	}
 	if err != nil {
-		return fmt.Errorf("the user or the password is not escaped correctly") // err would show the password
+		return errors.New("the user or the password is not escaped correctly") // err would show the password
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func (u *URL) option(key, value string) (err error) {
 	case "wtimeoutms":
 		var ms int
 		if ms, err = strconv.Atoi(value); err != nil || ms <= 0 {
-			err = fmt.Errorf("it must be a positive integer")
+			err = errors.New("it must be a positive integer")
 		}
 		u.wait = time.Duration(ms) * time.Millisecond
 	case "authmechanism":
@@ -212,7 +213,7 @@ func (u *URL) option(key, value string) (err error) {
 func parseBool(value string) (bool, error) {
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		err = fmt.Errorf("it must be true or false")
+		err = errors.New("it must be true or false")
 	}
 	return b, err
 }
@@ -232,7 +233,7 @@ func (u *URL) authority(file string) error {
 	u.secure()
 	u.tls.RootCAs = x509.NewCertPool()
 	if !u.tls.RootCAs.AppendCertsFromPEM(text) {
-		return fmt.Errorf("it contains no certificate")
+		return errors.New("it contains no certificate")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -132,7 +133,7 @@ func tailOnce(ctx context.Context, open func() Source, barrier func(context.Cont
 	if !entries.Next(&last) && entries.Open() {
 		// The log is never empty, and has lost entries since the count: the cursor is past its end and would miss the
 		// next ones.
-		return fmt.Errorf("the log has become shorter")
+		return errors.New("the log has become shorter")
 	}
 	return follow(ctx, source, entries, barrier, hub, func(entry bson.Raw) news {
 		var e bson.D
@@ -211,7 +212,7 @@ func follow(
 			return fmt.Errorf("cannot follow the changes: %w", err)
 		}
 		if !entries.Open() {
-			return fmt.Errorf("the cursor is dead")
+			return errors.New("the cursor is dead")
 		}
 	}
 	return ctx.Err()

@@ -158,7 +158,7 @@ func readMade(text []byte) (*Bootstrapped, error) {
 		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
 	}
 	if made.Controller == "" || len(made.Addresses) == 0 {
-		return nil, fmt.Errorf("cannot use jujud's description of the new controller: it has no UUID or no addresses")
+		return nil, errors.New("cannot use jujud's description of the new controller: it has no UUID or no addresses")
 	}
 	return &made, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -118,7 +119,7 @@ func (p *page) parse(markup string) error {
 		n.Parent().RemoveChild(n.Parent(), n)
 	}
 	if err == nil && (len(p.headings) == 0 || p.headings[0].Level != 1) {
-		err = fmt.Errorf("it does not begin with its title: # TITLE")
+		err = errors.New("it does not begin with its title: # TITLE")
 	}
 	if err == nil {
 		p.title = p.headings[0].Text

@@ -178,7 +178,7 @@ func (h *hooks) Next() mongo.Hook {
 		}
 		err := run(ops)
 		if before != nil {
-			h.refused = err == txn.ErrAborted
+			h.refused = errors.Is(err, txn.ErrAborted)
 		}
 		return err
 	}

@@ -69,7 +69,7 @@ func (e Engine) settle(session *mgo.Session, id bson.ObjectId, why error) error 
 		}
 		return Resume(db, id)
 	})
-	if err != nil && err != txn.ErrAborted && !errors.Is(err, entity.StoreAway) {
+	if err != nil && !errors.Is(err, txn.ErrAborted) && !errors.Is(err, entity.StoreAway) {
 		return fmt.Errorf("cannot determine its outcome: %w", err)
 	}
 	return err
@@ -80,7 +80,7 @@ func (e Engine) settle(session *mgo.Session, id bson.ObjectId, why error) error 
 func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	runner := runnerOf(db)
 	err := guarded(func() error { return runner.Run(ops, id, nil) })
-	if err == nil || err == txn.ErrAborted {
+	if err == nil || errors.Is(err, txn.ErrAborted) {
 		slim(db, ops, id)
 		return err
 	}

@@ -38,8 +38,8 @@ func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 		Ops   []txn.Op `bson:"o"`
 	}
 	_, err = txns.Find(pending).Apply(mgo.Change{Update: bson.D{{"$set", bson.D{{"s", 3}}}}, ReturnNew: true}, &doc)
-	if err == mgo.ErrNotFound {
-		if err = txns.FindId(id).One(&doc); err == mgo.ErrNotFound {
+	if errors.Is(err, mgo.ErrNotFound) {
+		if err = txns.FindId(id).One(&doc); errors.Is(err, mgo.ErrNotFound) {
 			return true, nil
 		}
 		return doc.State == Aborted, err
@@ -63,7 +63,7 @@ func pullTokens(c *mgo.Collection, doc any, id bson.ObjectId) error {
 	var found struct {
 		Queue []string `bson:"txn-queue"`
 	}
-	if err := c.FindId(doc).Select(bson.D{{"txn-queue", 1}}).One(&found); err == mgo.ErrNotFound {
+	if err := c.FindId(doc).Select(bson.D{{"txn-queue", 1}}).One(&found); errors.Is(err, mgo.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
@@ -78,7 +78,7 @@ func pullTokens(c *mgo.Collection, doc any, id bson.ObjectId) error {
 		return nil
 	}
 	err := c.UpdateId(doc, bson.D{{"$pullAll", bson.D{{"txn-queue", tokens}}}})
-	if err == mgo.ErrNotFound {
+	if errors.Is(err, mgo.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -92,7 +92,7 @@ func Damaged(db *mgo.Database, ops []txn.Op) error {
 			id any
 		}{{op.C, op.Id}, {StashC, StashKey{op.C, op.Id}}} {
 			var b Bookkeeping
-			if err := db.C(at.c).FindId(at.id).Select(BookkeepingFields).One(&b); err == mgo.ErrNotFound {
+			if err := db.C(at.c).FindId(at.id).Select(BookkeepingFields).One(&b); errors.Is(err, mgo.ErrNotFound) {
 				continue
 			} else if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package mgotxn
 
 import (
+	"errors"
 	"slices"
 
 	mgo "gopkg.in/mgo.v2"
@@ -37,7 +38,7 @@ func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	for doc := range touched {
 		var b Bookkeeping
 		err := db.C(doc.C).FindId(doc.ID).Select(BookkeepingFields).One(&b)
-		if err == mgo.ErrNotFound {
+		if errors.Is(err, mgo.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -60,7 +61,7 @@ func clearQueues(db *mgo.Database, ops []txn.Op) error {
 			continue
 		}
 		err := db.C(doc.C).UpdateId(doc.ID, bson.D{{"$pullAll", bson.D{{"txn-queue", done}}}})
-		if err != nil && err != mgo.ErrNotFound {
+		if err != nil && !errors.Is(err, mgo.ErrNotFound) {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ var ErrTakenBack = errors.New("it is rolled back")
 // would wait for it.
 func Resume(db *mgo.Database, id bson.ObjectId) error {
 	err := guarded(func() error { return runnerOf(db).Resume(id) })
-	if err == nil || err == txn.ErrAborted || !isLost(err) {
+	if err == nil || errors.Is(err, txn.ErrAborted) || !isLost(err) {
 		return err
 	}
 	if taken, terr := takeBack(db, id); terr != nil || !taken {

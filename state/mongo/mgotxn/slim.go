@@ -1,6 +1,7 @@
 package mgotxn
 
 import (
+	"errors"
 	"fmt"
 
 	mgo "gopkg.in/mgo.v2"
@@ -31,7 +32,7 @@ func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 		return
 	}
 	ended := bson.D{{Name: "_id", Value: id}, {Name: "s", Value: bson.D{{Name: "$in", Value: []int{Aborted, Applied}}}}}
-	if err := db.C(TxnsC).Update(ended, bson.D{{Name: "$set", Value: set}}); err != nil && err != mgo.ErrNotFound {
+	if err := db.C(TxnsC).Update(ended, bson.D{{Name: "$set", Value: set}}); err != nil && !errors.Is(err, mgo.ErrNotFound) {
 		logger.Debugf("cannot remove the contents of transaction %s: %v", id.Hex(), err)
 	}
 }

@@ -3,7 +3,7 @@ package realtest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -76,7 +76,7 @@ func NewUser(t *testing.T, u *clitest.User) *User {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, l) }()
 	t.Cleanup(func() {
-		stop(fmt.Errorf("the test has ended"))
+		stop(errors.New("the test has ended"))
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -49,7 +49,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot, moved fun
 			want[ix] += len(e.list)
 			for _, key := range e.list {
 				v, closer, err := snap.Get(key)
-				if err != nil && err != pebble.ErrNotFound {
+				if err != nil && !errors.Is(err, pebble.ErrNotFound) {
 					return fmt.Errorf("index %s: %w", ix.Name, damaged(err))
 				}
 				if err != nil {

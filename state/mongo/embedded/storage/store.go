@@ -262,7 +262,7 @@ func (s *Store) safely(write func() error) (err error) {
 // get calls with with the value of key, or nil if there is none, as tx sees it. with must not retain the value.
 func (s *Store) get(tx *Txn, key []byte, with func([]byte) error) error {
 	v, closer, err := s.reader(tx).Get(key)
-	if err == pebble.ErrNotFound {
+	if errors.Is(err, pebble.ErrNotFound) {
 		return with(nil)
 	}
 	if err != nil {
@@ -276,7 +276,7 @@ func (s *Store) get(tx *Txn, key []byte, with func([]byte) error) error {
 // longer one, with the bytes of the value; its error is returned.
 func (s *Store) appendGet(tx *Txn, dst, key []byte, room func(bytes int) error) ([]byte, bool, error) {
 	v, closer, err := s.reader(tx).Get(key)
-	if err == pebble.ErrNotFound {
+	if errors.Is(err, pebble.ErrNotFound) {
 		return dst, false, nil
 	}
 	if err != nil {

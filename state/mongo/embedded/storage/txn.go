@@ -229,7 +229,7 @@ func (tx *Txn) compare(key []byte) error {
 	return tx.store.get(nil, key, func(now []byte) error {
 		then, closer, err := tx.snap.Get(key)
 		switch {
-		case err == pebble.ErrNotFound:
+		case errors.Is(err, pebble.ErrNotFound):
 			if now != nil {
 				return errConflict
 			}
