@@ -43,13 +43,6 @@ func (q *Queue) serves(served <-chan string) string {
 	return name
 }
 
-// isFree reports whether a turn is free.
-func (q *Queue) isFree() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.free > 0
-}
-
 func (q *Queue) length() (waiting, given int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -151,13 +151,3 @@ func charmName(url string) (name, revision string) {
 func isNumber(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || '9' < r })
 }
-
-// naturally returns the keys of a map in natural order.
-func naturally[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, entity.CompareNatural)
-	return keys
-}
