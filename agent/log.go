@@ -59,7 +59,8 @@ func SetLevels(levels loggo.Config) {
 
 // formatEntry formats a line of an agent's log file.
 func formatEntry(e loggo.Entry) string {
-	return fmt.Sprintf("%s %s %s %s %s", e.Timestamp.UTC().Format("2006-01-02 15:04:05.000"), e.Level, e.Module, location(e), e.Message)
+	return fmt.Sprintf("%s %s %s %s %s", e.Timestamp.UTC().Format("2006-01-02 15:04:05.000"), e.Level, e.Module,
+		location(e), e.Message)
 }
 
 // Write queues a line, or drops it if the queue is full.

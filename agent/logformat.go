@@ -26,7 +26,8 @@ type logEntry struct {
 }
 
 // LogWriter returns a writer of the log of an entity in a model. text formats an entry in TextLog.
-func LogWriter(w io.Writer, format entity.LogFormat, who entity.Tag, model string, text func(loggo.Entry) string) loggo.Writer {
+func LogWriter(w io.Writer, format entity.LogFormat, who entity.Tag, model string,
+	text func(loggo.Entry) string) loggo.Writer {
 	if format != entity.JSONLog {
 		return loggo.NewSimpleWriter(w, text)
 	}

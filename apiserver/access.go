@@ -77,7 +77,8 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 
 // authenticateConsumer checks the token of a model of another controller, and that its user still may consume the offer. A
 // refusal is Unauthorized, for which the consumer suspends its relations; NotFound, for which it ends them, if the offer is gone.
-func (s *Server) authenticateConsumer(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+func (s *Server) authenticateConsumer(ctx context.Context, model string,
+	cred credential) (identity, *state.State, error) {
 	release, err := s.agentLogins.Take(ctx, s.limits.AgentWait)
 	if err != nil {
 		return identity{}, nil, err
@@ -161,7 +162,8 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 }
 
 // authenticateSession checks the session with which a command line of a page logs in for its user.
-func (s *Server) authenticateSession(ctx context.Context, model string, cred credential) (id identity, st *state.State, err error) {
+func (s *Server) authenticateSession(ctx context.Context, model string,
+	cred credential) (id identity, st *state.State, err error) {
 	in, err := s.controller.CheckSession(ctx, cred.password)
 	if errors.Is(err, entity.Unauthorized) || err == nil && !strings.EqualFold(in.User, cred.tag.ID) {
 		err = invalidLogin()

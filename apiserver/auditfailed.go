@@ -48,7 +48,8 @@ func (f *failedCalls) lists(e *entity.AuditEntry) bool {
 	}
 	if u.listed == maxFailed {
 		if u.unlisted == 0 {
-			logger.Warningf("user %q has made %d calls that failed within %v: the audit log lists no more of them until %s", e.User,
+			logger.Warningf("user %q has made %d calls that failed within %v: the audit log lists no more of them until %s",
+				e.User,
 				maxFailed, failedTime, u.since.Add(failedTime).UTC().Format(time.RFC3339))
 		}
 		u.unlisted++

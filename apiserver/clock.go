@@ -29,7 +29,8 @@ func (c *conn) clock() (ctx context.Context, stop func()) {
 
 // turn waits until a request can be worked on: an agent's for its turn. The turn ends with release, and when a transaction
 // has been applied: then the request waits for the disk, which many can share.
-func (c *conn) turn(ctx context.Context, who *facades.Caller, r *facades.Route) (_ context.Context, release func(), err error) {
+func (c *conn) turn(ctx context.Context, who *facades.Caller,
+	r *facades.Route) (_ context.Context, release func(), err error) {
 	if who.Roles&(facades.MachineAgent|facades.UnitAgent) == 0 || r.Handler.Waits {
 		return ctx, func() {}, nil
 	}

@@ -65,7 +65,8 @@ func (c *commander) serve(ctx context.Context) {
 		case errors.Is(cause, errGone):
 			code = websocket.CloseNormalClosure
 		}
-		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, context.Cause(ctx).Error()), time.Now().Add(time.Second))
+		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, context.Cause(ctx).Error()),
+			time.Now().Add(time.Second))
 		c.ws.Close()
 	})
 	stop := context.AfterFunc(ctx, closing)

@@ -215,7 +215,8 @@ func (c *conn) accept(req *params.Request, h *budget.Hold, refused error) bool {
 // dispatch finds the caller of a request and the route that it names. The roles of a user or consumer are looked up for each
 // request: they may have changed since the login, and the change must take effect before the user disconnects. The roles of an
 // agent don't change.
-func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request, h *budget.Hold) (*facades.Caller, *facades.Route, error) {
+func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request,
+	h *budget.Hold) (*facades.Caller, *facades.Route, error) {
 	who := &facades.Caller{Backend: c.server.backend, Request: &request{c, req, h}}
 	who.Roles = facades.Unauthenticated
 	if s != nil {

@@ -68,7 +68,8 @@ func (s *Server) serveDashboard(w http.ResponseWriter, r *http.Request) {
 func isOfAnotherPage(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-site", "cross-site":
-		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || strings.HasSuffix(r.URL.Path, "/command")
+		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" ||
+			strings.HasSuffix(r.URL.Path, "/command")
 	}
 	return false
 }
@@ -189,7 +190,8 @@ func (s *Server) modelPage(w http.ResponseWriter, r *http.Request, v *pageVisit,
 const partHeader = "Juju-Part"
 
 // commandPage plans a command line of a page, or runs it.
-func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror, p *dashboard.Page) (name string, err error) {
+func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror,
+	p *dashboard.Page) (name string, err error) {
 	// Forms are posted also to be planned: those of settings can be too large for an address.
 	ran := r.Method == http.MethodPost && r.Form.Get("form") == "" && r.Form.Get("plan") == ""
 	c := &dashboard.Command{Ran: ran, Writes: p.Writes}

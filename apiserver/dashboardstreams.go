@@ -72,7 +72,8 @@ func (s *Server) pageLog(w http.ResponseWriter, r *http.Request, v *pageVisit) e
 }
 
 // pageEvents tells a page whenever what it shows has changed.
-func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit, m *dashboard.Mirror, done <-chan struct{}) error {
+func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request, v *pageVisit, m *dashboard.Mirror,
+	done <-chan struct{}) error {
 	e, leave, err := s.pageStream(w, r, v)
 	if err != nil {
 		return err

@@ -43,7 +43,8 @@ const (
 
 // readFrame reads a frame of at most limit bytes as it arrives. Beyond its first bytes it grows only as far as h can,
 // which accounts for all copies of it.
-func readFrame(ctx context.Context, ws *websocket.Conn, h *budget.Hold, limit int64) (kind int, frame []byte, err error) {
+func readFrame(ctx context.Context, ws *websocket.Conn, h *budget.Hold,
+	limit int64) (kind int, frame []byte, err error) {
 	ws.SetReadLimit(limit)
 	kind, r, err := ws.NextReader()
 	if err != nil {

@@ -36,7 +36,9 @@ func connRoutes() []facades.Route {
 
 // on returns the handler of a method of the connection itself.
 func on[P, R any](f func(context.Context, *request, P) (R, error)) facades.Handler {
-	return facades.Do(func(ctx context.Context, c *facades.Caller, p P) (R, error) { return f(ctx, c.Request.(*request), p) })
+	return facades.Do(func(ctx context.Context, c *facades.Caller, p P) (R, error) {
+		return f(ctx, c.Request.(*request), p)
+	})
 }
 
 // A request is a request on a connection.

@@ -23,7 +23,8 @@ func (c *conn) span(ctx context.Context, who *facades.Caller, req *params.Reques
 		return ctx, tracing.None
 	}
 	ctx = trace.ContextWithRemoteSpanContext(ctx, above)
-	return tracing.Begin(ctx, tracer, req.Type+"."+req.Request, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(c.attributes()...))
+	return tracing.Begin(ctx, tracer, req.Type+"."+req.Request, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(c.attributes()...))
 }
 
 // attributes returns what spans say about a connection that has logged in.
@@ -44,7 +45,8 @@ func (c *conn) delivered(ow *openWatch) (trace.Span, params.Trace) {
 		return tracing.None, params.Trace{}
 	}
 	ctx, links := tracing.After(c.ctx, causes)
-	_, span := tracing.Begin(ctx, c.server.config.Tracer, ow.facade()+".Next", trace.WithSpanKind(trace.SpanKindProducer), links,
+	_, span := tracing.Begin(ctx, c.server.config.Tracer, ow.facade()+".Next",
+		trace.WithSpanKind(trace.SpanKindProducer), links,
 		trace.WithAttributes(c.attributes()...))
 	return span, params.TraceOf(span.SpanContext())
 }

@@ -169,7 +169,8 @@ func serveExplain(s *Server, v *viewer, w http.ResponseWriter, r *http.Request) 
 }
 
 // answerView responds with what read returns, within the limits that requests have.
-func (s *Server) answerView(v *viewer, w http.ResponseWriter, r *http.Request, read func(context.Context) ([]byte, error)) error {
+func (s *Server) answerView(v *viewer, w http.ResponseWriter, r *http.Request,
+	read func(context.Context) ([]byte, error)) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(errGone)
 	timer := time.AfterFunc(s.limits.RequestTime, func() { cancel(context.DeadlineExceeded) })

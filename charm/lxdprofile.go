@@ -98,13 +98,15 @@ func (p *LXDProfile) Check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Devices)) {
 		if kind, ok := p.Devices[name]["type"]; ok && !slices.Contains(profileDevices, kind) {
-			return refused("Charms can have devices of the types "+strings.Join(profileDevices, ", ")+". To deploy it anyway: --force",
+			return refused("Charms can have devices of the types "+strings.Join(profileDevices,
+				", ")+". To deploy it anyway: --force",
 				"contains device type %q", kind)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Config)) {
 		if slices.ContainsFunc(withheldPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
-			return refused("The keys that begin with "+strings.Join(withheldPrefixes, ", ")+" are Juju's: memory and the like are for "+
+			return refused("The keys that begin with "+strings.Join(withheldPrefixes,
+				", ")+" are Juju's: memory and the like are for "+
 				"constraints. To deploy it anyway: --force", "contains config value %q", key)
 		}
 	}

@@ -142,5 +142,6 @@ func (l *noteList) all() []string {
 	if l.more == 0 {
 		return l.texts
 	}
-	return append(slices.Clone(l.texts), fmt.Sprintf("%d more names in %s/ and %s/ without effect", l.more, hooksDir, actionsDir))
+	return append(slices.Clone(l.texts), fmt.Sprintf("%d more names in %s/ and %s/ without effect",
+		l.more, hooksDir, actionsDir))
 }

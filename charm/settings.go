@@ -114,7 +114,8 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 // neither set nor edited in the file are left out.
 func (fs fields) printed(service string) (values map[string]field, found bool, err error) {
 	name := fs.get("application")
-	if name.node == nil || name.node.Kind != yaml.ScalarNode || name.node.Value != service || fs.get("settings").node == nil {
+	if name.node == nil || name.node.Kind != yaml.ScalarNode || name.node.Value != service ||
+		fs.get("settings").node == nil {
 		return nil, false, nil
 	}
 	values = map[string]field{}

@@ -108,7 +108,9 @@ func (i Info) Check() error {
 		return entity.Errorf(entity.Invalid, "hook %q is about no secret %q", i.Kind, i.Secret.ID)
 	}
 	switch i.Kind {
-	case StorageAttached, StorageDetaching, SecretChanged, SecretRemove, SecretRotate, SecretExpired, Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade, PostSeriesUpgrade, Stop, Remove,
+	case StorageAttached, StorageDetaching, SecretChanged, SecretRemove, SecretRotate, SecretExpired, Install,
+		LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, PreSeriesUpgrade,
+		PostSeriesUpgrade, Stop, Remove,
 		RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)

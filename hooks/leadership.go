@@ -36,7 +36,9 @@ func (c toolContext) IsLeader(ctx context.Context) (bool, error) {
 
 // LeaderSettings returns the settings of the service's leader. Callers must not modify the map.
 func (c toolContext) LeaderSettings(ctx context.Context) (map[string]string, error) {
-	return c.shared.get(ctx, func(ctx context.Context) (map[string]string, error) { return c.backend.LeaderSettings(ctx, c.unit) })
+	return c.shared.get(ctx, func(ctx context.Context) (map[string]string, error) {
+		return c.backend.LeaderSettings(ctx, c.unit)
+	})
 }
 
 // SetLeaderSettings sets settings for all units of the service immediately.
@@ -48,5 +50,7 @@ func (c toolContext) SetLeaderSettings(ctx context.Context, settings map[string]
 	if epoch == 0 {
 		return errors.New("not the leader")
 	}
-	return c.shared.change(ctx, func(ctx context.Context) error { return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings) })
+	return c.shared.change(ctx, func(ctx context.Context) error {
+		return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings)
+	})
 }

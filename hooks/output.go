@@ -249,7 +249,8 @@ func (o *output) read() {
 // pass skips the given number of bytes, and logs that it did.
 func (o *output) pass(bytes int64) {
 	o.flush()
-	o.emit(o.module, o.level, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
+	o.emit(o.module, o.level, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged",
+		bytes))
 	o.offset += bytes
 	o.dropped += bytes
 	o.free(freeAfter)

@@ -299,7 +299,8 @@ func (r *Runner) lock(ctx context.Context, hctx *Context) (held []*MachineLock, 
 	}()
 	for _, need := range needs {
 		lock, err := LockMachine(ctx, need.path, hctx.who(), func(holder string) {
-			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the %s: %s runs", hctx.HookName(), need.name, holder))
+			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the %s: %s runs",
+				hctx.HookName(), need.name, holder))
 			if hctx.params.Waiting != nil {
 				hctx.params.Waiting(ctx, fmt.Sprintf("the %s is held by %s", need.name, holder))
 			}

@@ -578,7 +578,9 @@ func (c toolContext) RevokeSecret(ctx context.Context, uri entity.SecretURI, sub
 	}
 	revocation := entity.SecretRevocation{ID: id, Subject: subject}
 	return b.change(&c.changed, func(changes *entity.SecretChanges) {
-		changes.Grant = slices.DeleteFunc(changes.Grant, func(g entity.SecretGrant) bool { return g.ID == id && g.Subject == subject })
+		changes.Grant = slices.DeleteFunc(changes.Grant, func(g entity.SecretGrant) bool {
+			return g.ID == id && g.Subject == subject
+		})
 		if b.created(id) < 0 && !b.removed(id) && !slices.Contains(changes.Revoke, revocation) {
 			changes.Revoke = append(changes.Revoke, revocation)
 		}

@@ -24,7 +24,9 @@ func (c toolContext) WorkloadStatus(ctx context.Context) (entity.Status, error) 
 // SetWorkloadStatus sets the status immediately, even if the hook fails later.
 func (c toolContext) SetWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	status := entity.Status{Status: word, Message: message}
-	err := c.status.put(ctx, status, func(ctx context.Context) error { return c.backend.SetUnitStatus(ctx, c.unit, status) })
+	err := c.status.put(ctx, status, func(ctx context.Context) error {
+		return c.backend.SetUnitStatus(ctx, c.unit, status)
+	})
 	if err != nil {
 		return fmt.Errorf("cannot set the status: %w", err)
 	}

@@ -59,7 +59,8 @@ type FilesystemParams struct {
 func NotBigEnough(params FilesystemParams, free uint64, where string) error {
 	name, _, _ := strings.Cut(params.Storage, "/")
 	return entity.WithHint(fmt.Errorf("filesystem is not big enough (%dM < %dM)", free, params.Size),
-		"Make room %s for the size that storage %q asks for, %dM; or deploy with less: --storage %[2]s=SIZE", where, name, params.Size)
+		"Make room %s for the size that storage %q asks for, %dM; or deploy with less: --storage %[2]s=SIZE",
+		where, name, params.Size)
 }
 
 // ImportParams describes a filesystem to import.

@@ -69,7 +69,9 @@ func (i Ingress) Normal() Ingress {
 // Equal reports whether two Ingress in normal form are the same.
 func (i Ingress) Equal(other Ingress) bool {
 	sameFrom := func(a, b []entity.PortsFrom) bool {
-		return slices.EqualFunc(a, b, func(a, b entity.PortsFrom) bool { return a.CIDR == b.CIDR && slices.Equal(a.Ports, b.Ports) })
+		return slices.EqualFunc(a, b, func(a, b entity.PortsFrom) bool {
+			return a.CIDR == b.CIDR && slices.Equal(a.Ports, b.Ports)
+		})
 	}
 	return maps.EqualFunc(i.Ports, other.Ports, slices.Equal) && maps.EqualFunc(i.From, other.From, sameFrom) &&
 		slices.Equal(i.Peers, other.Peers)

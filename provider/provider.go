@@ -174,13 +174,15 @@ func CheckSpaces(want entity.MachineSpaces, has []entity.Subnet, place string) e
 	}
 	for _, s := range want.In {
 		if !within(s) {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "no machine can have an address in space %q: %s is in none of its subnets",
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"no machine can have an address in space %q: %s is in none of its subnets",
 				s.Name, place), "To see the subnets of the spaces: juju spaces. To move some: juju move-to-space %s CIDR", s.Name)
 		}
 	}
 	for _, s := range want.Out {
 		if within(s) {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "every machine has an address in space %q: %s is in one of its subnets",
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"every machine has an address in space %q: %s is in one of its subnets",
 				s.Name, place), "Leave ^%s out of the constraints. To see the subnets of the spaces: juju spaces", s.Name)
 		}
 	}

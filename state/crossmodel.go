@@ -43,10 +43,12 @@ type Remote struct {
 func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 	fail := func(err error) error { return fmt.Errorf("cannot offer service %q as %q: %w", p.Service, p.Name, err) }
 	if !entity.IsValidService(p.Name) {
-		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "invalid offer name"), "Offers are named like services. "+entity.ServiceNames))
+		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "invalid offer name"),
+			"Offers are named like services. "+entity.ServiceNames))
 	}
 	if len(p.Endpoints) == 0 {
-		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "no endpoints are given"), "For example: juju offer %s:ENDPOINT", p.Service))
+		return fail(entity.WithHint(entity.Errorf(entity.Invalid, "no endpoints are given"),
+			"For example: juju offer %s:ENDPOINT", p.Service))
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(p.Endpoints)))
 	doc := modeldb.Offer{Living: x.st.born(), Name: p.Name, UUID: uuid.NewString(), Service: p.Service, Endpoints: names, Description: p.Description}
@@ -79,7 +81,8 @@ func (x CrossModel) AddOffer(ctx context.Context, p entity.NewOffer) error {
 func (o *Offer) again(in *ops, now modeldb.Offer) error {
 	switch was := o.doc; {
 	case was.Life != entity.Alive || was.Service != now.Service || !slices.Equal(was.Endpoints, now.Endpoints):
-		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "offer already exists, of service %q with endpoints %s", was.Service, strings.Join(was.Endpoints, ", ")),
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "offer already exists, of service %q with endpoints %s",
+			was.Service, strings.Join(was.Endpoints, ", ")),
 			"Other models know its endpoints; to offer others, remove it first: juju remove-offer %s.%s", o.st.db.Name, now.Name)
 	case now.Description == "" || was.Description == now.Description:
 		return mongo.ErrNothing
@@ -91,7 +94,8 @@ func (o *Offer) again(in *ops, now modeldb.Offer) error {
 
 // offerable returns an endpoint of an Alive service that other models can relate to, with the metadata of its charm, and
 // asserts what that depends on.
-func (st *State) offerable(ctx context.Context, o *ops, service, name string) (end modeldb.Endpoint, meta *charm.Meta, err error) {
+func (st *State) offerable(ctx context.Context, o *ops, service,
+	name string) (end modeldb.Endpoint, meta *charm.Meta, err error) {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
 		return end, nil, err
@@ -245,7 +249,8 @@ func (x CrossModel) SuspendRelation(ctx context.Context, id int, suspended bool,
 }
 
 // suspend changes whether a relation is suspended. Its endpoint documents change too, because units watch those.
-func (x CrossModel) suspend(ctx context.Context, id int, suspended bool, message string, may func(*Relation) error) error {
+func (x CrossModel) suspend(ctx context.Context, id int, suspended bool, message string,
+	may func(*Relation) error) error {
 	now := x.st.db.Now()
 	return x.st.change(ctx, func(o *ops) error {
 		r, err := x.st.RelationByID(ctx, id)

@@ -82,7 +82,9 @@ func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings enti
 // SetServiceStatus sets the status of the unit's service, which is then no longer derived from its units' statuses.
 // epoch and the error are as for SetLeaderSettings.
 func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
-	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error { return leadership.Assert(ctx, u.st.db, o, u.doc, epoch) })
+	return u.st.db.SetStatus(ctx, modeldb.ServiceKey(u.doc.Service), s, func(o *modeltxn.Ops) error {
+		return leadership.Assert(ctx, u.st.db, o, u.doc, epoch)
+	})
 }
 
 // ServiceStatus returns the status of the unit's service, and those of its units' workloads.
@@ -104,7 +106,9 @@ func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, err
 		return all, err
 	}
 	set, err := u.st.db.Status(ctx, modeldb.ServiceKey(u.doc.Service))
-	all.Service = modelstatus.OfService(set, leader.Holder, modeldb.NamesOf(units), func(unit string) entity.Status { return all.Units[unit] })
+	all.Service = modelstatus.OfService(set, leader.Holder, modeldb.NamesOf(units), func(unit string) entity.Status {
+		return all.Units[unit]
+	})
 	return all, err
 }
 

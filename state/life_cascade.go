@@ -159,7 +159,9 @@ func (st *State) cleanupOrphans(ctx context.Context, c modeldb.Cleanup, d destru
 			}
 			orphans := slices.DeleteFunc(units, func(u *Unit) bool { return entity.UnitService(u.doc.Principal) != other })
 			if err := forEach(ctx, orphans, func(u *Unit) error {
-				return st.move(ctx, u, lifecycle.ToDestroy, lifecycle.Cleaner, d, still, func(o *ops) (bool, error) { return u.isOrphan(ctx, o) })
+				return st.move(ctx, u, lifecycle.ToDestroy, lifecycle.Cleaner, d, still, func(o *ops) (bool, error) {
+					return u.isOrphan(ctx, o)
+				})
 			}); err != nil {
 				return err
 			}

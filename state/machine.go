@@ -84,7 +84,9 @@ func (p Provisioning) MachineInfos(ctx context.Context, ids ...string) ([]entity
 	if err != nil {
 		return nil, err
 	}
-	said, constraints, err := placement.Beside(ctx, p.st.db, mapped(machines, func(m *Machine) modeldb.Machine { return m.doc }))
+	said, constraints, err := placement.Beside(ctx, p.st.db, mapped(machines, func(m *Machine) modeldb.Machine {
+		return m.doc
+	}))
 	if err != nil {
 		return nil, err
 	}

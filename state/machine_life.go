@@ -160,7 +160,8 @@ func (m *Machine) hostsUnit(ctx context.Context, ref lifecycle.Ref, which ...bso
 	for _, u := range units {
 		names = append(names, u.Name)
 	}
-	return entity.WithHint(refusal, "Destroy its %d units first: juju destroy-unit %s", len(names), strings.Join(names, " "))
+	return entity.WithHint(refusal, "Destroy its %d units first: juju destroy-unit %s", len(names),
+		strings.Join(names, " "))
 }
 
 // hostsContainers returns the error that names the containers on the machine.
@@ -239,7 +240,9 @@ func (st *State) cleanupEmptied(ctx context.Context, machine string, d destructi
 	} else if err != nil {
 		return err
 	}
-	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) { return m.isEmptied(ctx, o) })
+	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, func(o *ops) (bool, error) {
+		return m.isEmptied(ctx, o)
+	})
 }
 
 // MachineLeft returns the id of the machine that will be left empty once this unit, destroyed this way, is removed; ""

@@ -154,7 +154,8 @@ func (u *Unit) addressing(ctx context.Context) (func(endpoint string, addresses 
 }
 
 // addressing is Unit.addressing for the units of a service.
-func (st *State) addressing(ctx context.Context, service modeldb.Service) (func(endpoint string, addresses []string) string, error) {
+func (st *State) addressing(ctx context.Context,
+	service modeldb.Service) (func(endpoint string, addresses []string) string, error) {
 	doc, err := st.db.Networks(ctx)
 	return func(endpoint string, addresses []string) string {
 		address, _ := networks.AddressFor(doc, service, endpoint, addresses)

@@ -55,7 +55,8 @@ func (m *Machine) checkUpgrade(series string) error {
 	case m.IsManager():
 		return entity.Errorf(entity.NotSupported, "it runs a controller")
 	case m.doc.Upgrade != nil:
-		return entity.WithHint(entity.Errorf(entity.Invalid, "it is already being upgraded to %q", entity.BaseOf(m.doc.Upgrade.To).Short()),
+		return entity.WithHint(entity.Errorf(entity.Invalid, "it is already being upgraded to %q",
+			entity.BaseOf(m.doc.Upgrade.To).Short()),
 			"Complete that upgrade first, or give it up with --keep-base: juju upgrade-machine %s complete", m.doc.ID)
 	case m.doc.Series == series:
 		return entity.Errorf(entity.Invalid, "it already has base %q", entity.BaseOf(series).Short())
@@ -135,7 +136,8 @@ func (m *Machine) CompleteUpgrade(ctx context.Context, keep bool) error {
 		case up.Completing && kept && len(up.Waiting) > 0: // else a repair took the last unit off the list
 			return mongo.ErrNothing
 		case !up.Completing && len(up.Waiting) > 0:
-			return entity.WithHint(entity.Errorf(entity.Invalid, "units have not finished preparing: %s", strings.Join(up.Waiting, ", ")),
+			return entity.WithHint(entity.Errorf(entity.Invalid, "units have not finished preparing: %s",
+				strings.Join(up.Waiting, ", ")),
 				"To see what a unit is waiting for: juju explain %s", up.Waiting[0])
 		}
 		next := *up

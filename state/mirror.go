@@ -32,7 +32,8 @@ func (x CrossModel) WatchRemotes(ctx context.Context) (<-chan struct{}, error) {
 // WatchShared fires when anything that other models see may have changed.
 func (x CrossModel) WatchShared(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, x.st.hub, watcher.Collection(modeldb.ModelC), watcher.Collection(modeldb.OffersC),
-		watcher.Collection(modeldb.LeadersC), watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC), watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC),
+		watcher.Collection(modeldb.LeadersC), watcher.Collection(modeldb.RelationsC), watcher.Collection(modeldb.ScopesC),
+		watcher.Prefix(modeldb.SettingsC, "r#"), watcher.Collection(modeldb.StatusesC),
 		watcher.Collection(modeldb.SecretsC)), nil
 }
 
@@ -92,7 +93,8 @@ func (x CrossModel) Members(ctx context.Context, relation, first int) (entity.Me
 
 // SharedSecret returns a revision of a secret, the latest if it is 0, that a relation of another model may read: one of another
 // controller if it has a token, whose id is given. The errors are NotFound, and Unauthorized if it was not granted.
-func (x CrossModel) SharedSecret(ctx context.Context, model string, relation int, token, id string, revision int) (entity.SecretValue, error) {
+func (x CrossModel) SharedSecret(ctx context.Context, model string, relation int, token, id string,
+	revision int) (entity.SecretValue, error) {
 	there, err := x.counterpart(ctx, modeldb.Consumer{Model: model, Relation: relation, Token: token})
 	if err != nil {
 		return entity.SecretValue{}, err
@@ -492,7 +494,8 @@ func (m *mirroring) unitOps(ctx context.Context, o *ops, name string) error {
 
 // settingsOps makes the settings of a unit or service of another model like the given ones; new ones are written even if
 // there are none.
-func (x CrossModel) settingsOps(ctx context.Context, o *ops, r *Relation, of string, settings map[string]string, enters bool) error {
+func (x CrossModel) settingsOps(ctx context.Context, o *ops, r *Relation, of string,
+	settings map[string]string, enters bool) error {
 	key, changes := modeldb.RelationSettingsKey(r.doc.ID, of), map[string]any{}
 	was, err := x.st.db.Settings(ctx, key)
 	absent := entity.IsNotFound(err)

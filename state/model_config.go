@@ -115,7 +115,8 @@ func (s Settings) SetConfig(ctx context.Context, set map[string]string, reset []
 		if len(change) == 0 {
 			return mongo.ErrNothing
 		}
-		if next, ok := values[modelconfig.EgressSubnets]; next != egress && (ok || slices.Contains(reset, modelconfig.EgressSubnets)) {
+		if next, ok := values[modelconfig.EgressSubnets]; next != egress &&
+			(ok || slices.Contains(reset, modelconfig.EgressSubnets)) {
 			id := modeldb.CleanupEgress + "-" + token
 			o.Insert(modeldb.CleanupsC, id, modeldb.Cleanup{ID: id, Kind: modeldb.CleanupEgress, Arg: egress})
 		}

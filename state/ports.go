@@ -42,7 +42,8 @@ func (s *Service) changeExposed(ctx context.Context, change func(*ops) error) er
 // WatchExposure fires when the result of Exposure may have changed.
 func (p Provisioning) WatchExposure(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.PortsC), watcher.Collection(modeldb.ServicesC),
-		watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.NetworksC), watcher.Collection(modeldb.RelationsC)), nil
+			watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.NetworksC), watcher.Collection(modeldb.RelationsC)),
+		nil
 }
 
 // Exposure returns which ports should be reachable from outside: see ports.Exposure.

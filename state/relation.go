@@ -190,7 +190,8 @@ func checkVia(doc modeldb.Relation, via []string) error {
 		return nil
 	}
 	if _, across := doc.RemoteEnd(); !across {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "the --via option can only be used when relating to offers in a different model"),
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"the --via option can only be used when relating to offers in a different model"),
 			"Units of one model reach each other at their own addresses: leave it out.")
 	}
 	return cmp.Or(entity.CheckEgress(via), limits.ExposedTo.Check(len(via)))

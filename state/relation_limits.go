@@ -41,8 +41,10 @@ func checkLimits(o *ops, service string, meta *charm.Meta, relations []*Relation
 			continue
 		}
 		if n := established(o, relations, service, end.Name); n > limit {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "new charm version imposes a maximum relation limit of %d for %s:%s which "+
-				"cannot be satisfied by the number of already established relations (%d): quota limit exceeded", limit, service, end.Name, n),
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"new charm version imposes a maximum relation limit of %d for %s:%s which "+
+					"cannot be satisfied by the number of already established relations (%d): quota limit exceeded",
+				limit, service, end.Name, n),
 				"Remove relations first: juju remove-relation %s:%s SERVICE", service, end.Name)
 		}
 	}

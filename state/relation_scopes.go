@@ -153,7 +153,8 @@ type subordinateNumbers struct {
 }
 
 // subordinateOps adds a principal's subordinate in a container scope, unless it exists.
-func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers, born modeldb.Living) error {
+func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *subordinateNumbers,
+	born modeldb.Living) error {
 	if !ru.rel.doc.IsContainer() || ru.unit.doc.Principal != "" {
 		return nil
 	}

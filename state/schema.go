@@ -92,7 +92,8 @@ func mergeCleanups(ctx context.Context, _ *mongo.Store, db *mongo.Database) erro
 		}
 		err := db.Change(ctx, func(o *mongo.Ops) error {
 			var now cleanup
-			if err := db.Get(ctx, "cleanups", doc.ID, &now, "cleanup"); entity.IsNotFound(err) || err == nil && now.Kind != doc.Kind {
+			if err := db.Get(ctx, "cleanups", doc.ID, &now, "cleanup"); entity.IsNotFound(err) ||
+				err == nil && now.Kind != doc.Kind {
 				return mongo.ErrNothing // another controller has done it
 			} else if err != nil {
 				return err

@@ -84,8 +84,9 @@ func (s *Service) RevertRollout(ctx context.Context, batch int, timeout time.Dur
 		case now == nil:
 			return rollout.None(s.doc.Name)
 		case now.Reverts:
-			return entity.WithHint(entity.Errorf(entity.Invalid, "it is being reverted"), "To change its pace, or to continue it if it "+
-				"has stopped: juju upgrade-charm %s --resume", s.doc.Name)
+			return entity.WithHint(entity.Errorf(entity.Invalid, "it is being reverted"),
+				"To change its pace, or to continue it if it "+
+					"has stopped: juju upgrade-charm %s --resume", s.doc.Name)
 		}
 		c.URL, c.Batch, c.HealthTimeout = now.Former, cmp.Or(batch, now.Batch), cmp.Or(timeout, now.Timeout)
 		err := s.st.db.UseCharm(ctx, o.Ops, c.URL)
@@ -247,7 +248,8 @@ func (c *charmChange) checkRollout(ctx context.Context, o *ops) error {
 	// stopped, and no storage is added that only one of the two may know.
 	another := c.Batch > 0 || c.URL != c.doc.CharmURL
 	if now := c.doc.Rollout; now != nil && !c.reverts && (another && now.Stopped == "" || !another && len(c.Storage) > 0) {
-		return entity.WithHint(entity.Errorf(entity.InUse, "its units are being upgraded in batches to charm %q", c.doc.CharmURL),
+		return entity.WithHint(entity.Errorf(entity.InUse,
+			"its units are being upgraded in batches to charm %q", c.doc.CharmURL),
 			"Wait until that ends: juju wait-for %s; or revert it: juju upgrade-charm %[1]s --revert", c.doc.Name)
 	}
 	if c.Batch == 0 {
@@ -355,7 +357,8 @@ func (c *charmChange) offerOps(ctx context.Context, o *ops, old *charm.Meta) err
 		for _, end := range modeldb.EndpointsOf(c.doc.Name, old) {
 			if slices.Contains(offer.doc.Endpoints, end.Name) && !slices.Contains(ends, end) {
 				return entity.WithHint(entity.Errorf(entity.Invalid, "would break offer %q", offer.doc.Name),
-					"The charm has no endpoint like %s. To remove the offer first: juju remove-offer %s.%s", end.Name, c.st.db.Name, offer.doc.Name)
+					"The charm has no endpoint like %s. To remove the offer first: juju remove-offer %s.%s", end.Name,
+					c.st.db.Name, offer.doc.Name)
 			}
 		}
 		o.Assert(modeldb.OffersC, offer.doc.Name, offer.asserts())
@@ -365,7 +368,8 @@ func (c *charmChange) offerOps(ctx context.Context, o *ops, old *charm.Meta) err
 
 // storageOps rejects a charm whose stores are incompatible with those that units already have, and returns the storage
 // constraints of new units: for stores that only the new charm has, what the charm needs unless the user overrides it.
-func (c *charmChange) storageOps(ctx context.Context, o *ops, old *charm.Meta) (map[string]entity.StorageConstraints, error) {
+func (c *charmChange) storageOps(ctx context.Context, o *ops,
+	old *charm.Meta) (map[string]entity.StorageConstraints, error) {
 	for _, name := range slices.Sorted(maps.Keys(old.Storage)) {
 		store, ok := c.charm.Meta.Storage[name]
 		if !ok && c.reverts { // there is none: see charmOf
@@ -391,7 +395,10 @@ func (c *charmChange) storageOps(ctx context.Context, o *ops, old *charm.Meta) (
 	maps.Copy(asked, c.doc.Stores)
 	maps.Copy(asked, c.Storage)
 	if c.reverts {
-		maps.DeleteFunc(asked, func(name string, _ entity.StorageConstraints) bool { _, has := c.charm.Meta.Storage[name]; return !has })
+		maps.DeleteFunc(asked, func(name string, _ entity.StorageConstraints) bool {
+			_, has := c.charm.Meta.Storage[name]
+			return !has
+		})
 	}
 	all, err := storage.Constraints(model, c.charm.Meta, asked)
 	if err != nil {

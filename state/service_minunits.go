@@ -137,7 +137,8 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 	b := unitBatch{service: s, born: st.born()}
 	err = st.change(ctx, func(o *ops) error {
 		full = true
-		if err := s.refresh(ctx); entity.IsNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
+		if err := s.refresh(ctx); entity.IsNotFound(err) || err == nil &&
+			(s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

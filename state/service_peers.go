@@ -44,7 +44,8 @@ func (c *charmChange) relationOps(ctx context.Context, o *ops, old *charm.Meta) 
 		_, had := old.Peers[end.Name]
 		_, has := c.charm.Meta.Peers[end.Name]
 		if c.Batch > 0 && !c.reverts && (had || has) {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "would break relation %q, while units still have the charm with it", r.doc.Key),
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"would break relation %q, while units still have the charm with it", r.doc.Key),
 				"Without --batch all units are upgraded at once.")
 		}
 		if r.doc.Life == entity.Alive {

@@ -165,7 +165,8 @@ type Archives interface {
 // Open opens the database of an existing model. First it finishes transactions left by a crash, those started before
 // the given time, and runs pending upgrade steps. close ends all watches of the model, and closes its connections once
 // no call uses them; later calls fail with why.
-func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
+func Open(ctx context.Context, h Host, uuid, name string,
+	before time.Time) (st *State, close func(why error), err error) {
 	st = &State{host: h, done: make(chan struct{})}
 	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
 	st.hub, st.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) { st.follow(ctx, hub) })

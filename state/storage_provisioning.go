@@ -22,7 +22,8 @@ func (st *State) Provisioning() Provisioning { return Provisioning{st} }
 // WatchStorage fires when the result of StorageWork may have changed.
 func (p Provisioning) WatchStorage(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, p.st.hub, watcher.Collection(modeldb.StorageC), watcher.Collection(modeldb.AttachmentsC),
-		watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.LeftoversC), watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
+		watcher.Collection(modeldb.MachinesC), watcher.Collection(modeldb.LeftoversC),
+		watcher.Doc(modeldb.ModelC, modeldb.ModelC)), nil
 }
 
 // StorageWork returns the storage instances to create, attach, detach, destroy or release, in natural order, followed by

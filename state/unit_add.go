@@ -104,7 +104,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, to []entity.Place
 
 // newOps adds as many of n units as fit in a transaction to a service, which the same transaction may add. own are the
 // service's constraints, and meta is its charm's, if the units get storage.
-func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, to []entity.Placement, model modeldb.Model, own constraints.Value,
+func (b *unitBatch) newOps(ctx context.Context, o *ops, n int, to []entity.Placement,
+	model modeldb.Model, own constraints.Value,
 	meta *charm.Meta) error {
 	s := b.service
 	constraints, err := mergeConstraints(model, own)

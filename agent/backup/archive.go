@@ -114,7 +114,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, damaged("%s: %w", name, err)
 	}
 	if a.manifest.Format != format {
-		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the backup has format %d, not %d", a.manifest.Format, format),
+		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the backup has format %d, not %d",
+			a.manifest.Format, format),
 			"It was made by version %s of juju: use that version.", a.manifest.Version)
 	}
 	return a, nil

@@ -131,7 +131,8 @@ func (h manualHosts) HasBinaries(arch string) bool {
 }
 
 // Script implements facades.ManualHosts.
-func (h manualHosts) Script(ctx context.Context, st *state.State, m entity.MachineInfo, password string) (string, error) {
+func (h manualHosts) Script(ctx context.Context, st *state.State, m entity.MachineInfo,
+	password string) (string, error) {
 	tools, err := h.c.tools(st)(ctx)
 	if err != nil {
 		return "", err

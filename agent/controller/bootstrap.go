@@ -160,7 +160,8 @@ func freeAddress() (string, error) {
 	var err error
 	for range 100 {
 		var l net.Listener
-		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first+1)))); err == nil {
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1",
+			strconv.Itoa(first+rand.IntN(last-first+1)))); err == nil {
 			defer l.Close()
 			return l.Addr().String(), nil
 		}

@@ -60,7 +60,8 @@ func (o offeredElsewhere) Members(ctx context.Context, relation, first int) (ent
 		m.Secrets = nil
 	}
 	if err := limits.CheckRelationSettings(m.Application); err != nil {
-		logger.Warningf("the settings of the service of another controller in its relation %d are left out: %v", relation, err)
+		logger.Warningf("the settings of the service of another controller in its relation %d are left out: %v", relation,
+			err)
 		m.Application = nil
 	}
 	return m, err

@@ -29,7 +29,8 @@ func StartLog(dir, node string, format entity.LogFormat) error {
 		return err
 	}
 	ConfigureLog(modelconfig.New(nil, "")) // until the model's settings are known
-	_, err = loggo.ReplaceDefaultWriter(agent.LogWriter(log, cmp.Or(format, conf.LogFormat), entity.MachineTag(conf.machine()),
+	_, err = loggo.ReplaceDefaultWriter(agent.LogWriter(log, cmp.Or(format, conf.LogFormat),
+		entity.MachineTag(conf.machine()),
 		state.ControllerModel, loggo.DefaultFormatter))
 	return err
 }

@@ -148,7 +148,9 @@ func (m *membership) see(all []controller.Beat) (up []string) {
 		m.nodes = nodes{}
 	}
 	m.nodes.see(all)
-	return slices.DeleteFunc(m.nodes.up(), func(id string) bool { return id == m.conf.machine() || m.nodes[id].last.Waits })
+	return slices.DeleteFunc(m.nodes.up(), func(id string) bool {
+		return id == m.conf.machine() || m.nodes[id].last.Waits
+	})
 }
 
 // older returns the controllers that are up, and know only older forms of the stored data than this one.

@@ -182,7 +182,8 @@ func (s *restorer) restore(ctx context.Context) (*Bootstrapped, error) {
 	if s.Access != (clouds.Access{}) {
 		s.conf.Access = s.Access
 	}
-	store, err := makeStore(ctx, s.own, s.conf.Controller, s.MongoURL, s.options, ending("restore the controller", "restore the backup", s.dir))
+	store, err := makeStore(ctx, s.own, s.conf.Controller, s.MongoURL, s.options,
+		ending("restore the controller", "restore the backup", s.dir))
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +226,8 @@ func (s *restorer) load(ctx context.Context, store *mongo.Store) error {
 			return name, data, nil
 		}
 		if slices.Contains(there, db) {
-			return "", nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "the MongoDB is not empty: it has a database %s", db),
+			return "", nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
+				"the MongoDB is not empty: it has a database %s", db),
 				"Name one that is empty.")
 		}
 		s.done.Databases = append(s.done.Databases, db)
@@ -242,7 +244,8 @@ func (s *restorer) open(ctx context.Context, store *mongo.Store) (*Bootstrapped,
 	}
 	defer ctrl.Close()
 	if ctrl.UUID() != s.conf.Controller {
-		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: it is of controller %q, and its store of %q", s.conf.Controller, ctrl.UUID())
+		return nil, entity.Errorf(entity.Invalid, "the backup is damaged: it is of controller %q, and its store of %q",
+			s.conf.Controller, ctrl.UUID())
 	}
 	// The restored controller uses as its first credential that with which the restore has reached the cloud.
 	if one, err := ctrl.CloudCredential(ctx, ""); err != nil {

@@ -247,7 +247,8 @@ func (c *running) beginUpgrade(ctx context.Context, by string, to entity.Binarie
 	archive.Close()
 	if stored.Version != to.Version {
 		// The caller's claim must not decide whether this is a downgrade.
-		return entity.Errorf(entity.Invalid, "the agent binaries have version %s, not %s", stored.Version, entity.Named(to.Version))
+		return entity.Errorf(entity.Invalid, "the agent binaries have version %s, not %s", stored.Version,
+			entity.Named(to.Version))
 	}
 	nodes, err := c.ctrl.Nodes(ctx)
 	if err != nil {

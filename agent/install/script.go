@@ -23,7 +23,8 @@ const Addresses = "addresses"
 // TellScript returns a POSIX shell script that writes the addresses of the API into the directories of all agents on a
 // machine. It must run as root.
 func TellScript(addresses []string) string {
-	return "set -eu\numask 077\n" + assign("addresses", strings.Join(addresses, "\n")) + "for dir in " + path.Join(Root, "agents") +
+	return "set -eu\numask 077\n" + assign("addresses", strings.Join(addresses, "\n")) + "for dir in " +
+		path.Join(Root, "agents") +
 		"/*/; do\n\tprintf '%s\\n' \"$addresses\" >\"$dir/" + Addresses + "\"\ndone\n"
 }
 

@@ -209,7 +209,9 @@ func (c *Expose) String() string {
 		names[to] = append(names[to], name)
 	}
 	var parts []string
-	for _, to := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return strings.Compare(names[a][0], names[b][0]) }) {
+	for _, to := range slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return strings.Compare(names[a][0], names[b][0])
+	}) {
 		what := "override expose settings for endpoint"
 		switch all := names[to]; {
 		case all[0] == entity.AllEndpoints:
@@ -272,7 +274,8 @@ func (c *AddRelation) String() string {
 }
 
 func (c *ResetOptions) String() string {
-	return fmt.Sprintf("reset application options of %s to the charm's defaults: %s", c.Service, strings.Join(c.Options, ", "))
+	return fmt.Sprintf("reset application options of %s to the charm's defaults: %s", c.Service,
+		strings.Join(c.Options, ", "))
 }
 
 func (c *RemoveRelation) String() string {

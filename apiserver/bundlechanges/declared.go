@@ -223,7 +223,8 @@ func (p *planner) unchangeable() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
-		if have := p.model.Services[name]; have != nil && len(have.Units) > len(p.slots[name]) && have.MinUnits > len(p.slots[name]) {
+		if have := p.model.Services[name]; have != nil && len(have.Units) > len(p.slots[name]) &&
+			have.MinUnits > len(p.slots[name]) {
 			warn("application %q keeps at least %d units, its minimum; to change that: juju set-min-units %[1]s %[3]d", name,
 				have.MinUnits, len(p.slots[name]))
 		}

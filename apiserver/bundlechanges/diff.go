@@ -129,7 +129,9 @@ func (p *planner) diffService(name string, annotations bool) *ServiceDiff {
 	}
 	d.Storage = p.diffStorage(name)
 	if d.Resources = diffAnnotations(p.Resources[name], have.Resources); len(d.Resources) > 0 {
-		maps.DeleteFunc(d.Resources, func(resource string, _ *ValueDiff[any]) bool { return p.Resources[name][resource] == "" })
+		maps.DeleteFunc(d.Resources, func(resource string, _ *ValueDiff[any]) bool {
+			return p.Resources[name][resource] == ""
+		})
 	}
 	if d.Charm == nil && d.Series == nil && d.NumUnits == nil && d.Expose == nil && len(d.Endpoints)+len(d.Options) == 0 &&
 		len(d.Annotations) == 0 && d.Constraints == nil && len(d.Bindings)+len(d.Storage)+len(d.Resources) == 0 {

@@ -145,7 +145,8 @@ func (p *planner) offersOf(service string) {
 		case have.Life != entity.Alive:
 			p.reject("offer %q is still being destroyed", name)
 		case have.Service != service:
-			p.reject("offer %q is of application %q, which cannot be changed to %q: first, juju remove-offer %[1]s", name, have.Service, service)
+			p.reject("offer %q is of application %q, which cannot be changed to %q: first, juju remove-offer %[1]s",
+				name, have.Service, service)
 		case !slices.Equal(have.Endpoints, want.Endpoints):
 			p.reject("offer %q has endpoints %s, which cannot be changed to %s: first, juju remove-offer %[1]s", name,
 				strings.Join(have.Endpoints, ", "), strings.Join(want.Endpoints, ", "))

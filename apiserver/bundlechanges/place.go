@@ -106,7 +106,8 @@ func (m *matcher) takeInPlace(i int) {
 // slot there took one, another slot would take it once the machine is known.
 func (m *matcher) next() bool {
 	slots := m.slots[m.name]
-	for m.slot < len(slots) && (slots[m.slot].unit != nil || m.places[m.name][m.slot].Service != "" || m.target(m.name, m.slot) != "") {
+	for m.slot < len(slots) && (slots[m.slot].unit != nil || m.places[m.name][m.slot].Service != "" ||
+		m.target(m.name, m.slot) != "") {
 		m.slot++
 	}
 	if m.slot == len(slots) {

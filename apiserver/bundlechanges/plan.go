@@ -272,7 +272,8 @@ func (p *planner) canUpgrade(name string, want *bundle.Service, have *Service) b
 		for _, endpoint := range p.model.Offers[offer].Endpoints {
 			_, has := meta.Relations()[endpoint]
 			if p.model.Offers[offer].Service == name && !has && endpoint != charm.ImplicitRelation().Name {
-				p.reject("cannot upgrade application %q to charm %q: it does not have endpoint %q of offer %q", name, want.Charm, endpoint, offer)
+				p.reject("cannot upgrade application %q to charm %q: it does not have endpoint %q of offer %q", name,
+					want.Charm, endpoint, offer)
 			}
 		}
 	}
@@ -453,7 +454,8 @@ func (p *planner) withinLimit(end bundle.Endpoint) {
 	}
 	limit := p.Charms[end.Service].Meta.Relations()[end.Name].Limit
 	if p.related[end]++; limit > 0 && p.related[end] == limit+1 {
-		p.reject("establishing a new relation for %s would exceed its maximum relation limit of %d: quota limit exceeded", end, limit)
+		p.reject("establishing a new relation for %s would exceed its maximum relation limit of %d: quota limit exceeded",
+			end, limit)
 	}
 }
 

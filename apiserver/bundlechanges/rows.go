@@ -18,9 +18,11 @@ func (d Difference) Rows(w Wanted, m *Model) (rows []entity.PlannedChange) {
 	for _, name := range slices.Sorted(maps.Keys(d.Applications)) {
 		switch s := d.Applications[name]; s.Missing {
 		case modelSide:
-			add(entity.PlanAdd, "service", name, "charm %s, %s", w.Services[name].Charm, entity.Counted(w.Services[name].Units, "unit"))
+			add(entity.PlanAdd, "service", name, "charm %s, %s", w.Services[name].Charm,
+				entity.Counted(w.Services[name].Units, "unit"))
 		case bundleSide:
-			add(entity.PlanRemove, "service", name, "charm %s, %s", m.Services[name].CharmURL, entity.Counted(len(m.Services[name].Units), "unit"))
+			add(entity.PlanRemove, "service", name, "charm %s, %s", m.Services[name].CharmURL,
+				entity.Counted(len(m.Services[name].Units), "unit"))
 		default:
 			for _, text := range s.rows() {
 				add(entity.PlanChange, "service", name, "%s", text)
@@ -55,7 +57,8 @@ func (d Difference) Rows(w Wanted, m *Model) (rows []entity.PlannedChange) {
 			service, want := w.offer(name)
 			add(entity.PlanAdd, "offer", name, "application %s, endpoints %s", service, strings.Join(want.Endpoints, ", "))
 		case bundleSide:
-			add(entity.PlanRemove, "offer", name, "application %s, endpoints %s", m.Offers[name].Service, strings.Join(m.Offers[name].Endpoints, ", "))
+			add(entity.PlanRemove, "offer", name, "application %s, endpoints %s", m.Offers[name].Service,
+				strings.Join(m.Offers[name].Endpoints, ", "))
 		default:
 			rows = append(rows, of.rows(name)...)
 		}
@@ -74,8 +77,10 @@ func (d Difference) Rows(w Wanted, m *Model) (rows []entity.PlannedChange) {
 // rows returns a text for each value that differs.
 func (s *ServiceDiff) rows() []string {
 	return slices.Concat(fromTo("charm", s.Charm), fromTo("series", s.Series), fromTo("units", s.NumUnits),
-		fromTo("exposed", s.Expose), notes("exposed endpoint", "*", s.Endpoints), settings(s.Options), fromTo("constraints", s.Constraints),
-		notes("space of", "the other endpoints", s.Bindings), notes("storage", "", s.Storage), notes("resource", "", s.Resources), notes("annotation", "", s.Annotations))
+		fromTo("exposed", s.Expose), notes("exposed endpoint", "*", s.Endpoints), settings(s.Options),
+		fromTo("constraints", s.Constraints),
+		notes("space of", "the other endpoints", s.Bindings), notes("storage", "", s.Storage),
+		notes("resource", "", s.Resources), notes("annotation", "", s.Annotations))
 }
 
 // fromTo says that a value differs, if it does.

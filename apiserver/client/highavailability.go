@@ -13,7 +13,8 @@ import (
 
 // EnableHA adds controllers until there are n, and demotes those that are lost; 0 is the default. The connection must be
 // to the controller itself.
-func (c *Conn) EnableHA(ctx context.Context, n int, cons constraints.Value) (changes entity.ControllerChanges, err error) {
+func (c *Conn) EnableHA(ctx context.Context, n int,
+	cons constraints.Value) (changes entity.ControllerChanges, err error) {
 	var results params.ControllersChangeResults
 	err = c.call(ctx, "HighAvailability", 2, "EnableHA",
 		params.ControllersSpecs{Specs: []params.ControllersSpec{{NumControllers: n, Constraints: cons}}}, &results)

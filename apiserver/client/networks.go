@@ -86,7 +86,8 @@ func (c *Conn) ReloadSpaces(ctx context.Context) error {
 }
 
 // MoveToSpace moves subnets to a space, and returns those that were elsewhere.
-func (c *Conn) MoveToSpace(ctx context.Context, name string, cidrs []string, force bool) (moved []entity.MovedSubnet, err error) {
+func (c *Conn) MoveToSpace(ctx context.Context, name string, cidrs []string,
+	force bool) (moved []entity.MovedSubnet, err error) {
 	var found params.SubnetsResults
 	if err := c.call(ctx, "Subnets", 5, "SubnetsByCIDR", params.CIDRs{CIDRs: cidrs}, &found); err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func (c *Conn) MoveToSpace(ctx context.Context, name string, cidrs []string, for
 		case r.Error != nil:
 			return nil, params.FromError(r.Error)
 		case len(r.Subnets) == 0:
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "subnet %q not found", cidrs[i]), "To list the subnets: juju subnets")
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "subnet %q not found", cidrs[i]),
+				"To list the subnets: juju subnets")
 		}
 		to.SubnetTags = append(to.SubnetTags, params.TagOf(entity.SubnetTag(r.Subnets[0].ID)))
 	}

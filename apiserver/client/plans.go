@@ -70,7 +70,8 @@ func (c *Conn) Planned() *entity.Plan { return c.planning.made }
 func (c *Conn) OnlyIfUnchanged(token string) { c.planning.token = token }
 
 // planned makes a request as the connection's changes are made.
-func (p *planning) planned(ctx context.Context, c *Conn, facade string, version int, method string, args, result any) error {
+func (p *planning) planned(ctx context.Context, c *Conn, facade string, version int, method string,
+	args, result any) error {
 	if !params.IsPlannable(facade, method) {
 		if p.only && !params.IsRead(facade, method) {
 			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot plan all of this command"),

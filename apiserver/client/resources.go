@@ -80,7 +80,8 @@ func (c *Conn) PendingResources(ctx context.Context) ([]entity.PendingResource, 
 
 // ClearPendingResources removes the user's uploads, or all users', that no service uses, for some services or all, and
 // returns them.
-func (c *Conn) ClearPendingResources(ctx context.Context, services []string, allUsers bool) ([]entity.PendingResource, error) {
+func (c *Conn) ClearPendingResources(ctx context.Context, services []string,
+	allUsers bool) ([]entity.PendingResource, error) {
 	var result params.PendingResources
 	args := params.ClearPendingResources{Applications: services, AllUsers: allUsers}
 	err := c.call(ctx, "Resources", 3, "ClearPendingResources", args, &result)

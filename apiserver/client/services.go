@@ -180,7 +180,8 @@ func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (names map[
 }
 
 // AddRelationVia is AddRelation with a service of another model, to which connections come from these subnets.
-func (c *Conn) AddRelationVia(ctx context.Context, via []string, endpoints ...string) (names map[string]string, err error) {
+func (c *Conn) AddRelationVia(ctx context.Context, via []string,
+	endpoints ...string) (names map[string]string, err error) {
 	var result params.AddRelationResults
 	err = c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints, ViaCIDRs: via}, &result)
 	names = map[string]string{}
@@ -259,7 +260,8 @@ func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options .
 
 // Expose makes the ports that the service's units open for some endpoints reachable from some networks; all from
 // everywhere if there are none. A warning says if this has no effect.
-func (c *Conn) Expose(ctx context.Context, service string, endpoints entity.ExposedEndpoints) (warnings []string, err error) {
+func (c *Conn) Expose(ctx context.Context, service string,
+	endpoints entity.ExposedEndpoints) (warnings []string, err error) {
 	var result params.ExposeResult
 	err = c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service, ExposedEndpoints: endpoints}, &result)
 	return result.Warnings, err

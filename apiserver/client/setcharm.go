@@ -48,7 +48,8 @@ func (c *Conn) ResumeRollout(ctx context.Context, service string, how Rollout) e
 
 // RevertRollout reverts an upgrade in batches, in batches. It returns the settings that are restored, and warnings for the
 // user.
-func (c *Conn) RevertRollout(ctx context.Context, service string, how Rollout) (restored, warnings []string, err error) {
+func (c *Conn) RevertRollout(ctx context.Context, service string,
+	how Rollout) (restored, warnings []string, err error) {
 	var result params.SetCharmResult
 	err = c.application(ctx, "RevertRollout", params.Rollout{service, how.Batch, how.HealthTimeout}, &result)
 	return result.Restored, result.Warnings, err

@@ -9,7 +9,8 @@ import (
 )
 
 // CreateToken creates a token for the model of the connection, which expires after age, and returns its text.
-func (c *Conn) CreateToken(ctx context.Context, name string, age time.Duration) (text string, token entity.AccessToken, err error) {
+func (c *Conn) CreateToken(ctx context.Context, name string,
+	age time.Duration) (text string, token entity.AccessToken, err error) {
 	var result params.CreatedToken
 	err = c.call(ctx, "Tokens", 1, "Create", params.CreateToken{Name: name, Age: age}, &result)
 	return result.Text, result.Token, err

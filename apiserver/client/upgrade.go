@@ -31,7 +31,8 @@ func (c *Conn) UploadBinaries(ctx context.Context, archive io.Reader, p entity.B
 // UpgradeModel upgrades a model's agents to the binaries that the controller runs or, for the controller's own model,
 // upgrades the controller to binaries that were uploaded. It returns the version; with dryRun it changes nothing. The
 // error is AlreadyExists, with the version, if there is nothing to do. The connection must be to the controller itself.
-func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Binaries, dryRun bool) (entity.Binaries, error) {
+func (c *Conn) UpgradeModel(ctx context.Context, uuid string, to entity.Binaries,
+	dryRun bool) (entity.Binaries, error) {
 	var result params.UpgradeModelResult
 	err := c.call(ctx, "ModelUpgrader", 1, "UpgradeModel", params.UpgradeModelParams{
 		ModelTag: params.TagOf(entity.ModelTag(uuid)), TargetVersion: to.Version, SHA256: to.SHA256, DryRun: dryRun,

@@ -42,7 +42,8 @@ var errTooMuch = errors.New("it printed too much")
 // Run runs a program, which must call Receive, and passes each line that it prints to line until that fails, and each
 // connection that it opens to accept. It returns when the process has ended, and kills it if ctx ends first. The error says
 // why it was killed or could not be run; that a command fails is none.
-func Run(ctx context.Context, program []string, r Request, b Bound, accept func(net.Conn) error, line func(string) error) error {
+func Run(ctx context.Context, program []string, r Request, b Bound, accept func(net.Conn) error,
+	line func(string) error) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("cannot run a command: %w", err)

@@ -191,7 +191,8 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	names, _ := fs.Glob(files, "templates/*.html")
 	for _, name := range names {
 		if short := strings.TrimSuffix(path.Base(name), ".html"); short != "layout" && short != "parts" {
-			all[short] = template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html", name))
+			all[short] = template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html",
+				"templates/parts.html", name))
 		}
 	}
 	return all
@@ -218,7 +219,8 @@ func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `">` + t.UTC().Format(time.DateTime) + "Z</time>")
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `">` +
+		t.UTC().Format(time.DateTime) + "Z</time>")
 }
 
 // roundTo returns what a duration is rounded to, so that it has about three digits.

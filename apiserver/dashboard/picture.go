@@ -133,7 +133,9 @@ func (m *Mirror) Picture() Picture {
 // edges returns the relations of two services that a function chooses, or with nil all.
 func (m *Mirror) edges(which func(part) bool) []Edge {
 	var all []Edge
-	for _, r := range m.chosen("relation", m.keysOf("relation", func(r part) bool { return len(r.Endpoints) == 2 && (which == nil || which(r)) })) {
+	for _, r := range m.chosen("relation", m.keysOf("relation", func(r part) bool {
+		return len(r.Endpoints) == 2 && (which == nil || which(r))
+	})) {
 		from, to := r.Endpoints[0], r.Endpoints[1]
 		if from.Relation.Role == "provider" {
 			from, to = to, from

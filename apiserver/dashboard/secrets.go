@@ -45,7 +45,8 @@ func secretsPage(ctx context.Context, v Visit) (any, error) {
 			page.Rows = append(page.Rows, row)
 		}
 		slices.SortFunc(page.Rows, func(a, b SecretRow) int {
-			return cmp.Or(entity.CompareNatural(a.Owner, b.Owner), entity.CompareNatural(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+			return cmp.Or(entity.CompareNatural(a.Owner, b.Owner), entity.CompareNatural(a.Name, b.Name),
+				strings.Compare(a.ID, b.ID))
 		})
 		page.More = max(0, len(page.Rows)-secretsShown)
 		page.Rows = page.Rows[:len(page.Rows)-page.More]

@@ -114,11 +114,13 @@ func (f *Feeds) Watch(ctx context.Context, st *state.State, model params.DeltaMo
 
 // Resume is Watch from a revision on, as News gave it. If that is unknown, or too long ago, it begins with everything. The
 // feed remembers clients that have gone for a while, so that they can resume.
-func (f *Feeds) Resume(ctx context.Context, st *state.State, model params.DeltaModel, revision string) (<-chan Take, error) {
+func (f *Feeds) Resume(ctx context.Context, st *state.State, model params.DeltaModel,
+	revision string) (<-chan Take, error) {
 	return f.watch(ctx, st, model, &cursor{taken: make(chan struct{}, 1), resumes: true}, revision)
 }
 
-func (f *Feeds) watch(ctx context.Context, st *state.State, model params.DeltaModel, c *cursor, revision string) (<-chan Take, error) {
+func (f *Feeds) watch(ctx context.Context, st *state.State, model params.DeltaModel, c *cursor,
+	revision string) (<-chan Take, error) {
 	d, first := f.join(st, model, c)
 	if first {
 		d.begin()

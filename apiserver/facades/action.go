@@ -90,7 +90,8 @@ func actionRunOnAllMachines(ctx context.Context, c *Caller, p params.RunParams) 
 }
 
 // runCommand runs a command on units and machines.
-func (c *Caller) runCommand(ctx context.Context, p params.RunParams, receivers []string) (params.EnqueuedActions, error) {
+func (c *Caller) runCommand(ctx context.Context, p params.RunParams,
+	receivers []string) (params.EnqueuedActions, error) {
 	var tasks []state.NewTask
 	for _, receiver := range receivers {
 		tasks = append(tasks, state.NewTask{Receiver: receiver, Name: entity.CommandTask, Parallel: p.Parallel,

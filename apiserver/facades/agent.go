@@ -119,12 +119,16 @@ func (c *Caller) setHostKeys(ctx context.Context, machine entity.Tag, keys []str
 
 func (c *Caller) setMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
 	status, invalid := reported(status, entity.MachineWords)
-	return pass(ctx, invalid, c.Model.Agents().KnownMachine, machine, func(m *state.Machine) error { return m.SetStatus(ctx, status) })
+	return pass(ctx, invalid, c.Model.Agents().KnownMachine, machine, func(m *state.Machine) error {
+		return m.SetStatus(ctx, status)
+	})
 }
 
 func (c *Caller) setInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
 	status.Since = time.Time{} // now, by the controller's clock
-	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error { return m.SetInstanceStatus(ctx, status) })
+	return pass(ctx, nil, c.Model.Machine, machine, func(m *state.Machine) error {
+		return m.SetInstanceStatus(ctx, status)
+	})
 }
 
 // loseInstance fails while the machine's agent is connected: then its instance exists, whatever the cloud says.
@@ -156,7 +160,9 @@ func (c *Caller) setStorageStatus(ctx context.Context, storage entity.Tag, statu
 
 func (c *Caller) setUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
 	status, invalid := reported(status, entity.UnitWords)
-	err := pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error { return u.SetStatus(ctx, status) })
+	err := pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error {
+		return u.SetStatus(ctx, status)
+	})
 	if err == nil && status.Status == entity.StatusError && status.Data["hook"] != nil {
 		c.Meter.HookFailed(c.Model.Name(), entity.UnitService(unit.ID))
 	}
@@ -171,12 +177,16 @@ func (c *Caller) hookRan(_ context.Context, unit entity.Tag, took time.Duration)
 
 func (c *Caller) setServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error {
 	status, invalid := reported(status, entity.WorkloadWords)
-	return pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error { return u.SetServiceStatus(ctx, epoch, status) })
+	return pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error {
+		return u.SetServiceStatus(ctx, epoch, status)
+	})
 }
 
 func (c *Caller) setAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
 	status, invalid := reported(status, entity.AgentWords)
-	return pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error { return u.SetAgentStatus(ctx, status) })
+	return pass(ctx, invalid, c.Model.Agents().KnownUnit, unit, func(u *state.Unit) error {
+		return u.SetAgentStatus(ctx, status)
+	})
 }
 
 // reported checks a status reported by an agent, which must be one of words. Its time is now, by the controller's

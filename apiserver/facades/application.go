@@ -151,7 +151,8 @@ func (w *warnings) profile(ctx context.Context, c *Caller, ch *charm.Charm, forc
 	}
 	return c.askCloud(ctx, func(_ context.Context, cloud Cloud) error {
 		if !cloud.TakesProfiles() {
-			w.add("charm %q: lxd-profile.yaml is not applied: the machines of cloud %q are no containers of LXD", ch.Meta.Name, c.cloudName())
+			w.add("charm %q: lxd-profile.yaml is not applied: the machines of cloud %q are no containers of LXD",
+				ch.Meta.Name, c.cloudName())
 		}
 		return nil
 	})

@@ -9,7 +9,8 @@ import (
 )
 
 // applicationUpdateApplicationBase sets the bases that new units of services get.
-func applicationUpdateApplicationBase(ctx context.Context, c *Caller, p params.UpdateChannelArgs) (params.ErrorResults, error) {
+func applicationUpdateApplicationBase(ctx context.Context, c *Caller,
+	p params.UpdateChannelArgs) (params.ErrorResults, error) {
 	return outcomes(c, "UpdateApplicationBase", p.Args, func(one params.UpdateChannelArg) error {
 		if err := isKind(one.Entity.Tag, entity.KindService); err != nil {
 			return err
@@ -27,7 +28,8 @@ func applicationUpdateApplicationBase(ctx context.Context, c *Caller, p params.U
 		}
 		if !one.Force {
 			if err := c.checkSeries(ctx, "series", base.Series()); err != nil {
-				return fmt.Errorf("cannot set the base of service %q: %w", svc.Name(), entity.WithHint(err, "To set it anyway: --force"))
+				return fmt.Errorf("cannot set the base of service %q: %w", svc.Name(),
+					entity.WithHint(err, "To set it anyway: --force"))
 			}
 		}
 		return svc.SetSeries(ctx, base.Series(), one.Force)

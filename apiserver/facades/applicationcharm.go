@@ -69,7 +69,8 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 }
 
 // checkUpgrade refuses a charm that assumes another Juju, unless forced, or is for other machines than the service's.
-func (w *warnings) checkUpgrade(ctx context.Context, c *Caller, svc *state.Service, meta *charm.Meta, force bool) error {
+func (w *warnings) checkUpgrade(ctx context.Context, c *Caller, svc *state.Service,
+	meta *charm.Meta, force bool) error {
 	if err := w.assumes(meta, "upgrade", svc.Name(), force); err != nil {
 		return err
 	}
@@ -158,7 +159,8 @@ func (c *Caller) watchRollout(ctx context.Context, service entity.Tag) (<-chan s
 
 // applicationCharmOrigin returns the URL of a service's charm, and where the charm came from. Its architecture is that of all
 // machines, which run the controller's programs. An id, a channel and an instance key are a hub's.
-func applicationCharmOrigin(ctx context.Context, c *Caller, p params.ApplicationGet) (params.CharmURLOriginResult, error) {
+func applicationCharmOrigin(ctx context.Context, c *Caller,
+	p params.ApplicationGet) (params.CharmURLOriginResult, error) {
 	svc, err := c.Model.Service(ctx, p.ApplicationName)
 	if err != nil {
 		return params.CharmURLOriginResult{Error: c.wireError("GetCharmURLOrigin", err)}, nil
@@ -178,7 +180,8 @@ func applicationCharmOrigin(ctx context.Context, c *Caller, p params.Application
 }
 
 // applicationCharmRelations lists the endpoints of a service: those of its charm, and the one that every service has.
-func applicationCharmRelations(ctx context.Context, c *Caller, p params.ApplicationGet) (params.CharmRelationsResult, error) {
+func applicationCharmRelations(ctx context.Context, c *Caller,
+	p params.ApplicationGet) (params.CharmRelationsResult, error) {
 	svc, err := c.Model.Service(ctx, p.ApplicationName)
 	if err != nil {
 		return params.CharmRelationsResult{}, err
@@ -216,7 +219,8 @@ func applicationLeader(ctx context.Context, c *Caller, p params.Entity) (params.
 // applicationScale refuses: only in Kubernetes models is a number of units set as a whole.
 func applicationScale(_ context.Context, c *Caller, p params.ScaleApplications) (params.ErrorResults, error) {
 	return outcomes(c, "ScaleApplications", p.Applications, func(params.ScaleApplication) error {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "scaling applications on a non-container model not supported"),
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"scaling applications on a non-container model not supported"),
 			"Add units with add-unit, and remove them with remove-unit")
 	}), nil
 }

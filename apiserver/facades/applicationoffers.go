@@ -40,7 +40,8 @@ func (c *Caller) toChange(ctx context.Context, uuid string) (*state.State, error
 
 // offersIn returns the offers of a model, or those with names, that the caller may see. Only their administrators see who else
 // uses them.
-func (c *Caller) offersIn(ctx context.Context, row controller.ModelRow, names ...string) (found []foundOffer, err error) {
+func (c *Caller) offersIn(ctx context.Context, row controller.ModelRow,
+	names ...string) (found []foundOffer, err error) {
 	st, err := c.modelAt(ctx, row.UUID)
 	if entity.IsNotFound(err) {
 		return nil, nil
@@ -114,7 +115,8 @@ func (o foundOffer) needs(c *Caller, level string, has bool) error {
 		level, o.URL, c.Tag.ID, o.access)
 }
 
-func applicationOffersOffer(ctx context.Context, c *Caller, p params.AddApplicationOffers) (params.ErrorResults, error) {
+func applicationOffersOffer(ctx context.Context, c *Caller,
+	p params.AddApplicationOffers) (params.ErrorResults, error) {
 	return outcomes(c, "Offer", p.Offers, func(o params.AddApplicationOffer) error {
 		if err := isKind(o.ModelTag, entity.KindModel); err != nil {
 			return err
@@ -135,7 +137,8 @@ func applicationOffersOffer(ctx context.Context, c *Caller, p params.AddApplicat
 		}
 		for as, name := range o.Endpoints {
 			if as != name {
-				return entity.Errorf(entity.NotSupported, "endpoint %q can't be offered as %q: endpoints keep their names", name, as)
+				return entity.Errorf(entity.NotSupported, "endpoint %q can't be offered as %q: endpoints keep their names", name,
+					as)
 			}
 		}
 		offer := entity.NewOffer{Name: o.OfferName, Service: o.ApplicationName, Description: o.Description,
@@ -147,7 +150,8 @@ func applicationOffersOffer(ctx context.Context, c *Caller, p params.AddApplicat
 	}), nil
 }
 
-func applicationOffersFind(ctx context.Context, c *Caller, p params.OfferFilters) (params.QueryApplicationOffersResults, error) {
+func applicationOffersFind(ctx context.Context, c *Caller,
+	p params.OfferFilters) (params.QueryApplicationOffersResults, error) {
 	results := params.QueryApplicationOffersResults{Results: []params.ApplicationOfferAdminDetails{}}
 	if len(p.Filters) == 0 {
 		return results, entity.Errorf(entity.Invalid, "at least one offer filter is required")
@@ -188,7 +192,8 @@ func fits(want, has string) bool { return want == "" || strings.EqualFold(want, 
 
 // selects reports whether a filter for an offer's model selects the offer.
 func selects(f params.OfferFilter, o entity.Offer) bool {
-	if !fits(f.OfferName, o.Name) || !fits(f.ApplicationName, o.Service) || !strings.Contains(o.Description, f.Description) {
+	if !fits(f.OfferName, o.Name) || !fits(f.ApplicationName, o.Service) ||
+		!strings.Contains(o.Description, f.Description) {
 		return false
 	}
 	user := func(tag string) string {
@@ -196,12 +201,16 @@ func selects(f params.OfferFilter, o entity.Offer) bool {
 		return t.ID
 	}
 	for _, tag := range f.ConnectedUsers {
-		if !slices.ContainsFunc(o.Connections, func(x entity.Connection) bool { return fits(user(tag), entity.UserOf(x.User)) }) {
+		if !slices.ContainsFunc(o.Connections, func(x entity.Connection) bool {
+			return fits(user(tag), entity.UserOf(x.User))
+		}) {
 			return false
 		}
 	}
 	for _, tag := range f.AllowedUsers {
-		if !slices.ContainsFunc(o.Users, func(u entity.OfferUser) bool { return fits(user(tag), u.User) && controller.MayConsume(u.Access) }) {
+		if !slices.ContainsFunc(o.Users, func(u entity.OfferUser) bool {
+			return fits(user(tag), u.User) && controller.MayConsume(u.Access)
+		}) {
 			return false
 		}
 	}
@@ -222,7 +231,8 @@ func applicationOffersGet(ctx context.Context, c *Caller, p params.OfferURLs) (p
 		})}, nil
 }
 
-func applicationOffersDestroy(ctx context.Context, c *Caller, p params.DestroyApplicationOffers) (params.ErrorResults, error) {
+func applicationOffersDestroy(ctx context.Context, c *Caller,
+	p params.DestroyApplicationOffers) (params.ErrorResults, error) {
 	how, err := p.Destruction.Read()
 	if err != nil {
 		return params.ErrorResults{}, err
@@ -253,7 +263,8 @@ func applicationOffersDestroy(ctx context.Context, c *Caller, p params.DestroyAp
 	}), nil
 }
 
-func applicationOffersModifyAccess(ctx context.Context, c *Caller, p params.ModifyOfferAccessRequest) (params.ErrorResults, error) {
+func applicationOffersModifyAccess(ctx context.Context, c *Caller,
+	p params.ModifyOfferAccessRequest) (params.ErrorResults, error) {
 	return outcomes(c, "ModifyOfferAccess", p.Changes, func(change params.ModifyOfferAccess) error {
 		if err := isKind(change.UserTag, entity.KindUser); err != nil {
 			return err
@@ -282,7 +293,8 @@ func applicationOffersModifyAccess(ctx context.Context, c *Caller, p params.Modi
 	}), nil
 }
 
-func applicationOffersConsumeDetails(ctx context.Context, c *Caller, p params.ConsumeOfferDetailsArg) (params.ConsumeOfferDetailsResults, error) {
+func applicationOffersConsumeDetails(ctx context.Context, c *Caller,
+	p params.ConsumeOfferDetailsArg) (params.ConsumeOfferDetailsResults, error) {
 	return params.ConsumeOfferDetailsResults{Results: each(c, "GetConsumeDetails", p.OfferURLs.OfferURLs,
 		func(e *params.Error) params.ConsumeOfferDetailsResult {
 			return params.ConsumeOfferDetailsResult{Error: e}
@@ -360,24 +372,27 @@ func applicationConsume(ctx context.Context, c *Caller, p params.ConsumeApplicat
 	}), nil
 }
 
-func applicationDestroyConsumed(ctx context.Context, c *Caller, p params.DestroyConsumedApplicationsParams) (params.ErrorResults, error) {
-	return outcomes(c, "DestroyConsumedApplications", p.Applications, func(a params.DestroyConsumedApplicationParams) error {
-		if err := isKind(a.ApplicationTag, entity.KindService); err != nil {
-			return err
-		}
-		how, err := a.Destruction.Read()
-		if err != nil {
-			return err
-		}
-		r, err := c.Model.CrossModel().Remote(ctx, a.ApplicationTag.ID)
-		if err != nil {
-			return err
-		}
-		return r.Destroy(ctx, how)
-	}), nil
+func applicationDestroyConsumed(ctx context.Context, c *Caller,
+	p params.DestroyConsumedApplicationsParams) (params.ErrorResults, error) {
+	return outcomes(c, "DestroyConsumedApplications", p.Applications,
+		func(a params.DestroyConsumedApplicationParams) error {
+			if err := isKind(a.ApplicationTag, entity.KindService); err != nil {
+				return err
+			}
+			how, err := a.Destruction.Read()
+			if err != nil {
+				return err
+			}
+			r, err := c.Model.CrossModel().Remote(ctx, a.ApplicationTag.ID)
+			if err != nil {
+				return err
+			}
+			return r.Destroy(ctx, how)
+		}), nil
 }
 
-func applicationSetRelationsSuspended(ctx context.Context, c *Caller, p params.RelationSuspendedArgs) (params.ErrorResults, error) {
+func applicationSetRelationsSuspended(ctx context.Context, c *Caller,
+	p params.RelationSuspendedArgs) (params.ErrorResults, error) {
 	return outcomes(c, "SetRelationsSuspended", p.Args, func(r params.RelationSuspendedArg) error {
 		if !r.Suspended {
 			if err := c.mayResume(ctx, r.RelationID); err != nil {
@@ -400,8 +415,10 @@ func (c *Caller) mayResume(ctx context.Context, relation int) error {
 	if err != nil || may {
 		return err
 	}
-	return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot resume relation %d where user %q does not have consume permission",
-		relation, entity.UserOf(all[i].User)), "To give it back: juju grant %s consume %s.%s", entity.UserOf(all[i].User), c.Model.Name(), all[i].OfferName)
+	return entity.WithHint(entity.Errorf(entity.NotSupported,
+		"cannot resume relation %d where user %q does not have consume permission",
+		relation, entity.UserOf(all[i].User)), "To give it back: juju grant %s consume %s.%s", entity.UserOf(all[i].User),
+		c.Model.Name(), all[i].OfferName)
 }
 
 // mayRelate rejects relations with remote services whose offers the user who consumed them may no longer use.
@@ -411,7 +428,9 @@ func (c *Caller) mayRelate(ctx context.Context, endpoints []string) error {
 		return err
 	}
 	for _, r := range remotes {
-		if r.External != nil || !slices.ContainsFunc(endpoints, func(e string) bool { return e == r.Name || strings.HasPrefix(e, r.Name+":") }) {
+		if r.External != nil || !slices.ContainsFunc(endpoints, func(e string) bool {
+			return e == r.Name || strings.HasPrefix(e, r.Name+":")
+		}) {
 			continue // the other controller decides for its offers
 		}
 		may, err := c.Controller.MayConsume(ctx, r.User, r.Model, r.Offer)
@@ -420,7 +439,8 @@ func (c *Caller) mayRelate(ctx context.Context, endpoints []string) error {
 		}
 		if !may {
 			return entity.WithHint(fmt.Errorf("cannot relate to %q: %w", r.Name, Denied()),
-				"Whoever consumed it, %s, has no %q access to offer %s any more.", entity.UserOf(r.User), controller.AccessConsume, r.URL)
+				"Whoever consumed it, %s, has no %q access to offer %s any more.", entity.UserOf(r.User),
+				controller.AccessConsume, r.URL)
 		}
 	}
 	return nil

@@ -22,7 +22,8 @@ const maxBundleUnits = 10_000
 
 // bundleChanges returns the steps that deploy a bundle to an empty model, or all mistakes in it, for clients that deploy
 // bundles themselves. They have added the charms to the model: the controller sees none of the client's files.
-func bundleChanges(ctx context.Context, c *Caller, p params.BundleChanges) (r params.BundleChangesMapArgsResults, err error) {
+func bundleChanges(ctx context.Context, c *Caller,
+	p params.BundleChanges) (r params.BundleChangesMapArgsResults, err error) {
 	wanted, err := c.readBundle(ctx, p)
 	var mistakes bundle.Errors
 	switch {
@@ -46,7 +47,8 @@ func bundleChanges(ctx context.Context, c *Caller, p params.BundleChanges) (r pa
 }
 
 // exportBundle returns the bundle that describes the model.
-func exportBundle(ctx context.Context, c *Caller, p params.ExportBundleParams) (r params.ExportBundleResult, err error) {
+func exportBundle(ctx context.Context, c *Caller,
+	p params.ExportBundleParams) (r params.ExportBundleResult, err error) {
 	m, err := bundlechanges.ReadModel(ctx, modelReader{c}, func(string) bool { return true })
 	if err != nil {
 		return r, err
@@ -139,7 +141,8 @@ func (c *Caller) readBundle(ctx context.Context, p params.BundleChanges) (w bund
 	units := 0
 	for name, s := range w.Services {
 		for _, key := range s.Unsupported {
-			return w, entity.Errorf(entity.NotSupported, "cannot deploy the bundle: %q of application %q is not supported", key, name)
+			return w, entity.Errorf(entity.NotSupported, "cannot deploy the bundle: %q of application %q is not supported", key,
+				name)
 		}
 		if units += max(s.Units, 0); units > maxBundleUnits {
 			return w, entity.WithHint(entity.Errorf(entity.Invalid, "the bundle has more than %d units", maxBundleUnits),

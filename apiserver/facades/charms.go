@@ -114,7 +114,8 @@ const CharmObjectPath = "/charms/{object}"
 func serveCharmPut(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	name, hash, ok := cutLast(r.PathValue("object"), "-")
 	if !ok || len(hash) != 7 {
-		return entity.Errorf(entity.Invalid, "%q is not a charm's name and the first 7 digits of its SHA-256: NAME-HASH", r.PathValue("object"))
+		return entity.Errorf(entity.Invalid, "%q is not a charm's name and the first 7 digits of its SHA-256: NAME-HASH",
+			r.PathValue("object"))
 	}
 	text := r.Header.Get(params.CharmURLHeader)
 	if text == "" {
@@ -140,7 +141,8 @@ func serveCharmPut(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if got[:len(hash)] != hash {
-		return entity.Errorf(entity.Invalid, "the charm archive has the SHA-256 %s, and not %s…: it has changed on its way", got, hash)
+		return entity.Errorf(entity.Invalid, "the charm archive has the SHA-256 %s, and not %s…: it has changed on its way",
+			got, hash)
 	}
 	url, err := v.Model.Charms().Add(r.Context(), file.Name(), u.Series)
 	if err != nil {

@@ -24,7 +24,8 @@ type Cloud interface {
 	ConstraintRules(ctx context.Context) (constraints.Rules, error)
 	// Precheck returns an Invalid error if such a machine in these spaces, or such a container on one, is impossible. The
 	// series may be "" for any.
-	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces, at entity.Placement) error
+	Precheck(ctx context.Context, series string, constraints constraints.Value, spaces entity.MachineSpaces,
+		at entity.Placement) error
 	// CheckFirewall returns a NotSupported error if the cloud does not close its machines' ports.
 	CheckFirewall(ctx context.Context) error
 	// TakesProfiles reports whether its machines can have the LXD profiles of charms.
@@ -118,7 +119,8 @@ func (w *warnings) ignored(ctx context.Context, c *Caller, cloud Cloud, constrai
 		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.cloudName())
 	}
 	for _, small := range rules.TooSmall(constraints) {
-		w.add("constraint %s has no effect: an agent alone needs more, and cloud %q does not limit its machines", small, c.cloudName())
+		w.add("constraint %s has no effect: an agent alone needs more, and cloud %q does not limit its machines", small,
+			c.cloudName())
 	}
 	return err
 }
@@ -165,7 +167,8 @@ func (s seriesChoice) chooseBase() (series, warning string, err error) {
 	}
 	switch lts := entity.DefaultBase.Series(); {
 	case len(usable) == 0 && !lacks && !s.force:
-		err := entity.Errorf(entity.NotSupported, "the charm defined bases %q not supported", strings.Join(s.charm.BaseNames(), ", "))
+		err := entity.Errorf(entity.NotSupported, "the charm defined bases %q not supported",
+			strings.Join(s.charm.BaseNames(), ", "))
 		if len(s.cloud) > 0 {
 			err = entity.WithHint(err, "The cloud has %s. To run the charm on %s all the same: --base %[2]s --force",
 				strings.Join(baseNames(s.cloud), ", "), entity.BaseOf(s.cloud[0]).Short())
@@ -273,7 +276,8 @@ func (s seriesChoice) otherSeries(series string) string {
 		return fmt.Sprintf("the charm's bases %s are not available: hooks run on %s", strings.Join(s.charm.BaseNames(), ", "),
 			entity.BaseOf(series).Short())
 	}
-	return fmt.Sprintf("the charm's series %s are not available: hooks run on %q", strings.Join(s.charm.Series, ", "), series)
+	return fmt.Sprintf("the charm's series %s are not available: hooks run on %q",
+		strings.Join(s.charm.Series, ", "), series)
 }
 
 // series chooses the series of new machines. It reports whether it need not be one of the charm's.
@@ -336,7 +340,8 @@ func newPlaces(n int, placements []entity.Placement) (all []entity.Placement) {
 }
 
 // precheckMachine calls the cloud's Precheck for a machine in the spaces that its constraints demand.
-func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string, constraints constraints.Value, at entity.Placement) error {
+func (c *Caller) precheckMachine(ctx context.Context, cloud Cloud, series string, constraints constraints.Value,
+	at entity.Placement) error {
 	spaces, err := c.demands(ctx, constraints, nil)
 	if err != nil {
 		return err
@@ -432,7 +437,8 @@ func checkDeploy(
 }
 
 // checkArch rejects a charm that was built for other architectures than the machines which it would get.
-func checkArch(ctx context.Context, cloud Cloud, charm entity.Platforms, series string, wanted constraints.Value) error {
+func checkArch(ctx context.Context, cloud Cloud, charm entity.Platforms, series string,
+	wanted constraints.Value) error {
 	needs := charm.Architectures(series)
 	if len(needs) == 0 {
 		return nil
@@ -448,8 +454,10 @@ func checkArch(ctx context.Context, cloud Cloud, charm entity.Platforms, series 
 	if len(have) == 0 || slices.ContainsFunc(have, func(arch string) bool { return slices.Contains(needs, arch) }) {
 		return nil
 	}
-	return entity.WithHint(entity.Errorf(entity.NotSupported, "the charm was built for architecture %s, and the machines have %s",
-		strings.Join(needs, ", "), strings.Join(have, ", ")), "Get the charm's file for %s; charmcraft pack makes one for each architecture.",
+	return entity.WithHint(entity.Errorf(entity.NotSupported,
+		"the charm was built for architecture %s, and the machines have %s",
+		strings.Join(needs, ", "), strings.Join(have, ", ")),
+		"Get the charm's file for %s; charmcraft pack makes one for each architecture.",
 		have[0])
 }
 
@@ -466,7 +474,8 @@ func applicationCheckDeploy(ctx context.Context, c *Caller, p params.CheckDeploy
 }
 
 // checkUnits checks whether the cloud can supply machines for n more units of a service.
-func checkUnits(ctx context.Context, c *Caller, svc *state.Service, n int, at []entity.Placement) (w warnings, err error) {
+func checkUnits(ctx context.Context, c *Caller, svc *state.Service, n int,
+	at []entity.Placement) (w warnings, err error) {
 	if err := checkNumUnits(n, 1); err != nil {
 		return nil, err
 	}
@@ -503,7 +512,8 @@ func checkUnits(ctx context.Context, c *Caller, svc *state.Service, n int, at []
 }
 
 // checkMachine checks whether the cloud can supply such a machine, and returns its series.
-func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams, at entity.Placement) (series string, w warnings,
+func checkMachine(ctx context.Context, c *Caller, p params.AddMachineParams,
+	at entity.Placement) (series string, w warnings,
 	err error) {
 	if p.Base != nil {
 		series = p.Base.Series()

@@ -116,7 +116,8 @@ func (c *Caller) isCredential(ctx context.Context, cloud, name string) error {
 		return err
 	}
 	return entity.WithHint(entity.Errorf(entity.NotFound, "credential %q of cloud %q not found", name, cloud),
-		"The controller has: %s. To add one: juju add-credential %s -f FILE -c %s", strings.Join(names, ", "), c.cloudName(), c.Controller.Name())
+		"The controller has: %s. To add one: juju add-credential %s -f FILE -c %s", strings.Join(names, ", "),
+		c.cloudName(), c.Controller.Name())
 }
 
 // newCredential checks the tag of a credential that may be new, and returns its names.
@@ -144,7 +145,8 @@ func cloudCloud(_ context.Context, c *Caller, p params.CloudTags) (params.CloudR
 }
 
 // cloudModelConfigSchema describes what can be set of models on the controller's cloud.
-func cloudModelConfigSchema(_ context.Context, c *Caller, p params.ModelConfigSchemaArgs) (params.ModelConfigSchemaResult, error) {
+func cloudModelConfigSchema(_ context.Context, c *Caller,
+	p params.ModelConfigSchemaArgs) (params.ModelConfigSchemaResult, error) {
 	if p.ProviderType != "" && p.ProviderType != c.Controller.Cloud() {
 		err := entity.WithHint(entity.Errorf(entity.NotFound, "no models on a cloud of type %q", p.ProviderType),
 			"All models of this controller are on its cloud, of type %s", c.Controller.Cloud())
@@ -243,7 +245,8 @@ func cloudAddCredentials(ctx context.Context, c *Caller, p params.AddCredentialA
 		}
 		err = c.Controller.AddCloudCredential(ctx, name, one.Credential)
 		if errors.Is(err, entity.AlreadyExists) {
-			err = entity.WithHint(err, "To replace it: juju update-credential %s %s -f FILE -c %s", cloud, name, c.Controller.Name())
+			err = entity.WithHint(err, "To replace it: juju update-credential %s %s -f FILE -c %s", cloud,
+				name, c.Controller.Name())
 		}
 		if err != nil {
 			return fail(err)
@@ -296,7 +299,8 @@ func (c *Caller) tryCredential(ctx context.Context, one entity.CloudCredential, 
 }
 
 // cloudRevokeCredentials removes credentials that no model uses. Of one that is used it says who uses it.
-func cloudRevokeCredentials(ctx context.Context, c *Caller, p params.RevokeCredentialArgs) (params.ErrorResults, error) {
+func cloudRevokeCredentials(ctx context.Context, c *Caller,
+	p params.RevokeCredentialArgs) (params.ErrorResults, error) {
 	return outcomes(c, "RevokeCredentialsCheckModels", p.Credentials, func(one params.RevokedCredential) error {
 		cloud, name, err := params.ParseCredentialTag(one.Tag)
 		if err == nil {
@@ -337,7 +341,8 @@ func cloudRemoveClouds(_ context.Context, c *Caller, p params.CloudTags) (params
 		if err := c.isCloudTag(e.Tag); err != nil {
 			return err
 		}
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot remove cloud %q: the controller is on it", c.cloudName()),
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"cannot remove cloud %q: the controller is on it", c.cloudName()),
 			"To remove the controller too: juju destroy-controller %s", c.Controller.Name())
 	}), nil
 }
@@ -365,8 +370,10 @@ func modelManagerChangeCredential(
 			err = c.isCredential(ctx, cloud, name)
 		}
 		if err == nil && st.UUID() == c.ControllerModel.UUID() && name != c.firstCredential() {
-			err = entity.WithHint(entity.Errorf(entity.NotSupported, "the controller's own model uses the first credential, %q", c.firstCredential()),
-				"To replace that: juju update-credential %s %s -f FILE -c %s", c.cloudName(), c.firstCredential(), c.Controller.Name())
+			err = entity.WithHint(entity.Errorf(entity.NotSupported,
+				"the controller's own model uses the first credential, %q", c.firstCredential()),
+				"To replace that: juju update-credential %s %s -f FILE -c %s", c.cloudName(),
+				c.firstCredential(), c.Controller.Name())
 		}
 		if err != nil {
 			return err

@@ -46,7 +46,8 @@ func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (m
 
 // settings parses the settings of a service that a caller gives. Only superusers can trust a service: the credential that
 // it then gets is the controller's.
-func (c *Caller) settings(ch *charm.Charm, service string, words map[string]string, yaml string) (map[string]any, error) {
+func (c *Caller) settings(ch *charm.Charm, service string, words map[string]string,
+	yaml string) (map[string]any, error) {
 	settings, err := ch.Config.ForService().ParseSettings(service, words, yaml)
 	if err == nil && settings[charm.Trust] == true && c.ControllerAccess != controller.AccessSuperuser {
 		err = fmt.Errorf("cannot trust service %q with the controller's credential: %w", service,

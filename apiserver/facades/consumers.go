@@ -27,10 +27,12 @@ func (c *Caller) consumerRelations(ctx context.Context) ([]entity.Connection, er
 }
 
 // connectConsumer adds the relation that mirrors one of the consumer.
-func (c *Caller) connectConsumer(ctx context.Context, model string, relation int, near entity.NearEnd, endpoint string) error {
+func (c *Caller) connectConsumer(ctx context.Context, model string, relation int, near entity.NearEnd,
+	endpoint string) error {
 	role := charm.Role(near.Role)
 	switch {
-	case !entity.IsValidUUID(model), relation < 0, !entity.IsValidService(near.Service), near.Name == "", near.Interface == "",
+	case !entity.IsValidUUID(model), relation < 0, !entity.IsValidService(near.Service),
+		near.Name == "", near.Interface == "",
 		role != charm.RoleProvider && role != charm.RoleRequirer:
 		return entity.Errorf(entity.Invalid, "the relation with the offer is not valid")
 	}
@@ -76,7 +78,8 @@ func (c *Caller) mirrorConsumer(ctx context.Context, relation int, members entit
 
 // sharedSecret returns a revision of a secret that one of the consumer's relations may read, named by the number that it has there;
 // the latest if it is 0.
-func (c *Caller) sharedSecret(ctx context.Context, model string, relation int, id string, revision int) (entity.SecretValue, error) {
+func (c *Caller) sharedSecret(ctx context.Context, model string, relation int, id string,
+	revision int) (entity.SecretValue, error) {
 	return c.Model.CrossModel().SharedSecret(ctx, model, relation, c.Consumer.ID, id, revision)
 }
 
@@ -108,11 +111,13 @@ func externalOffer(d params.ApplicationOfferDetails, controller string) (entity.
 		return o, err
 	}
 	o.URL, o.Name = source+":"+u.String(), cmp.Or(o.Name, u.Offer)
-	if !entity.IsValidModel(source) || !entity.IsValidUUID(o.Model) || !entity.IsValidUUID(o.UUID) || len(o.Endpoints) == 0 {
+	if !entity.IsValidModel(source) || !entity.IsValidUUID(o.Model) || !entity.IsValidUUID(o.UUID) ||
+		len(o.Endpoints) == 0 {
 		return o, bad
 	}
 	for _, e := range o.Endpoints {
-		if role := charm.Role(e.Role); e.Name == "" || e.Interface == "" || role != charm.RoleProvider && role != charm.RoleRequirer {
+		if role := charm.Role(e.Role); e.Name == "" || e.Interface == "" || role != charm.RoleProvider &&
+			role != charm.RoleRequirer {
 			return o, bad
 		}
 	}

@@ -39,11 +39,13 @@ func controllerConfigSet(ctx context.Context, c *Caller, p params.ControllerConf
 			continue
 		}
 		if !has {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "cannot change controller config: unknown controller config setting %q", key),
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"cannot change controller config: unknown controller config setting %q", key),
 				"To list the settings: juju controller-config")
 		}
 		if fmt.Sprint(p.Config[key]) != fmt.Sprint(now.Config[key]) {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot change controller config: %s is chosen at bootstrap", key),
+			return entity.WithHint(entity.Errorf(entity.NotSupported,
+				"cannot change controller config: %s is chosen at bootstrap", key),
 				"Settings of models can be changed: juju help model-config; and those that new models get: juju help model-defaults")
 		}
 	}

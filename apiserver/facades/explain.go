@@ -190,7 +190,8 @@ func explainAgents(ctx context.Context, c *Caller, tag entity.Tag, e *entity.Exp
 
 // explainDisks adds to an explanation which machines of the entity have a full disk, up to maxAway. Of a machine it also
 // tells that its disk is nearly full, which stops no unit yet.
-func explainDisks(ctx context.Context, c *Caller, disks map[entity.Tag]entity.FullDisk, tag entity.Tag, e *entity.Explanation) error {
+func explainDisks(ctx context.Context, c *Caller, disks map[entity.Tag]entity.FullDisk, tag entity.Tag,
+	e *entity.Explanation) error {
 	if len(disks) == 0 {
 		return nil
 	}
@@ -238,7 +239,8 @@ func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 func hintFor(r entity.Reason) string {
 	switch r.By {
 	case entity.ByProvisioner, entity.ByCleaner:
-		return "it is tried again by itself; to see what fails: juju debug-log --replay --no-tail -m " + state.ControllerModel + " -l WARNING"
+		return "it is tried again by itself; to see what fails: juju debug-log --replay --no-tail -m " +
+			state.ControllerModel + " -l WARNING"
 	}
 	tag, err := entity.ParseTag(cmp.Or(r.By, r.Of))
 	if err != nil {

@@ -27,8 +27,9 @@ func (b *Backend) checkInstances(ctx context.Context, st *state.State) (found []
 		}
 		for _, in := range now {
 			if strays[in.ID] {
-				found = append(found, finding("instance "+in.ID, "it was started for machine %s, and is none of the model's; to stop "+
-					"all such instances: juju model-config provisioner-harvest-mode=all", in.Machine))
+				found = append(found, finding("instance "+in.ID,
+					"it was started for machine %s, and is none of the model's; to stop "+
+						"all such instances: juju model-config provisioner-harvest-mode=all", in.Machine))
 			}
 		}
 		return nil

@@ -206,7 +206,8 @@ func provisioningScript(ctx context.Context, c *Caller, p params.ProvisioningScr
 		return "", entity.NoHosts()
 	}
 	if p.DataDir != "" && p.DataDir != entity.DataDir {
-		return "", entity.Errorf(entity.NotSupported, "machine agents are installed in %s, not in %s", entity.DataDir, p.DataDir)
+		return "", entity.Errorf(entity.NotSupported, "machine agents are installed in %s, not in %s",
+			entity.DataDir, p.DataDir)
 	}
 	m, err := c.Model.Machine(ctx, p.MachineID)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // machineManagerUpgradeSeriesPrepare prepares a machine for an upgrade of its operating system.
-func machineManagerUpgradeSeriesPrepare(ctx context.Context, c *Caller, p params.UpdateChannelArg) (params.ErrorResult, error) {
+func machineManagerUpgradeSeriesPrepare(ctx context.Context, c *Caller,
+	p params.UpdateChannelArg) (params.ErrorResult, error) {
 	return ofMachine(ctx, c, "UpgradeSeriesPrepare", p, func(m *state.Machine) error {
 		if p.Channel == "" {
 			return entity.Errorf(entity.Invalid, "base missing from args")
@@ -23,8 +24,11 @@ func machineManagerUpgradeSeriesPrepare(ctx context.Context, c *Caller, p params
 }
 
 // machineManagerUpgradeSeriesComplete completes the upgrade of a machine's operating system.
-func machineManagerUpgradeSeriesComplete(ctx context.Context, c *Caller, p params.UpdateChannelArg) (params.ErrorResult, error) {
-	return ofMachine(ctx, c, "UpgradeSeriesComplete", p, func(m *state.Machine) error { return m.CompleteUpgrade(ctx, p.KeepBase) })
+func machineManagerUpgradeSeriesComplete(ctx context.Context, c *Caller,
+	p params.UpdateChannelArg) (params.ErrorResult, error) {
+	return ofMachine(ctx, c, "UpgradeSeriesComplete", p, func(m *state.Machine) error {
+		return m.CompleteUpgrade(ctx, p.KeepBase)
+	})
 }
 
 // ofMachine carries out a step of an upgrade on its machine.

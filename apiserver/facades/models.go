@@ -32,7 +32,8 @@ func controllerAllModels(ctx context.Context, c *Caller, _ None) (params.UserMod
 }
 
 // userModels lists models, with the last connection of a user.
-func (c *Caller) userModels(ctx context.Context, user string, rows []controller.ModelRow) (params.UserModelList, error) {
+func (c *Caller) userModels(ctx context.Context, user string,
+	rows []controller.ModelRow) (params.UserModelList, error) {
 	logins, err := c.lastLogins(ctx, user, rows)
 	list := params.UserModelList{UserModels: make([]params.UserModel, 0, len(rows))}
 	for _, row := range rows {
@@ -44,7 +45,8 @@ func (c *Caller) userModels(ctx context.Context, user string, rows []controller.
 }
 
 // lastLogins returns when a user last logged in to models, by UUID.
-func (c *Caller) lastLogins(ctx context.Context, user string, rows []controller.ModelRow) (map[string]time.Time, error) {
+func (c *Caller) lastLogins(ctx context.Context, user string,
+	rows []controller.ModelRow) (map[string]time.Time, error) {
 	uuids := make([]string, len(rows))
 	for i, row := range rows {
 		uuids[i] = row.UUID

@@ -33,7 +33,8 @@ func (c *Caller) knowSubnets(ctx context.Context) error {
 }
 
 // demands returns the spaces that constraints and bindings demand of a machine.
-func (c *Caller) demands(ctx context.Context, constraints constraints.Value, bindings map[string]string) (all entity.MachineSpaces, err error) {
+func (c *Caller) demands(ctx context.Context, constraints constraints.Value,
+	bindings map[string]string) (all entity.MachineSpaces, err error) {
 	bound := slices.Collect(maps.Values(bindings))
 	if in, out := constraints.Spaces(); len(in)+len(out)+len(bound) == 0 {
 		return all, nil
@@ -250,7 +251,8 @@ func subnetsAllZones(ctx context.Context, c *Caller, _ None) (params.ZoneResults
 }
 
 // applicationMergeBindings changes to which spaces a service and its endpoints are bound.
-func applicationMergeBindings(ctx context.Context, c *Caller, p params.ApplicationMergeBindingsArgs) (params.ErrorResults, error) {
+func applicationMergeBindings(ctx context.Context, c *Caller,
+	p params.ApplicationMergeBindingsArgs) (params.ErrorResults, error) {
 	return outcomes(c, "MergeBindings", p.Args, func(one params.ApplicationMergeBindings) error {
 		if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
 			return err

@@ -80,23 +80,24 @@ func plansDryRun(ctx context.Context, c *Caller, p params.PlannedCall) (entity.P
 		_, _, missing := c.Presence.Missing(c.Model.UUID(), entity.UnitTag(unit))
 		return missing
 	}
-	plan, err := c.Plans.Plan(ctx, c.Tag.String(), c.Model.UUID(), lost, func(ctx context.Context, ctrl *controller.Controller, st *state.State) error {
-		backend := *c.Backend
-		backend.Controller = ctrl
-		made = plannedCalls{Caller: Caller{Identity: c.Identity, Backend: &backend, Request: c.Request, Model: st, others: c.Controller}}
-		for _, call := range calls {
-			err := made.call(ctx, call)
-			if err != nil && changes < 2 {
-				return err
-			} else if err != nil {
-				made.refuse(err)
+	plan, err := c.Plans.Plan(ctx, c.Tag.String(), c.Model.UUID(), lost,
+		func(ctx context.Context, ctrl *controller.Controller, st *state.State) error {
+			backend := *c.Backend
+			backend.Controller = ctrl
+			made = plannedCalls{Caller: Caller{Identity: c.Identity, Backend: &backend, Request: c.Request, Model: st, others: c.Controller}}
+			for _, call := range calls {
+				err := made.call(ctx, call)
+				if err != nil && changes < 2 {
+					return err
+				} else if err != nil {
+					made.refuse(err)
+				}
+				if len(made.refused) > 0 {
+					return nil
+				}
 			}
-			if len(made.refused) > 0 {
-				return nil
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	plan.Refused, plan.Hints, plan.Warnings = made.refused, made.hints, made.warnings
 	return plan, err
 }

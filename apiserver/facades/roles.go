@@ -81,7 +81,8 @@ func Lacks(id Identity, model *state.State, who Roles) error {
 
 func lacksController(id Identity, level string) error {
 	return entity.WithHint(Denied(),
-		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level, id.Tag.ID, id.ControllerAccess)
+		"This needs %q access to the controller; %s has %q. A superuser can grant it: juju grant %[2]s %[1]s", level,
+		id.Tag.ID, id.ControllerAccess)
 }
 
 // lacksModel is Lacks for a model that a user names. A user without any access to it does not learn whether it exists; a
@@ -91,7 +92,8 @@ func lacksModel(user Identity, model, has, level string) error {
 	case has == "" && user.ControllerAccess == controller.AccessSuperuser:
 		return entity.Errorf(entity.NotFound, "model %q not found", model)
 	case has == "":
-		return entity.WithHint(Denied(), "This needs %q access to model %q, if there is one; %s has none", level, model, user.Tag.ID)
+		return entity.WithHint(Denied(), "This needs %q access to model %q, if there is one; %s has none",
+			level, model, user.Tag.ID)
 	}
 	return entity.WithHint(Denied(), "This needs %q access to model %q; %s has %q. An administrator of the model can grant it: "+
 		"juju grant %[3]s %[1]s %[2]s",

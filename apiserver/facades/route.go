@@ -46,7 +46,8 @@ func (l Login) Suits(who Identity) error {
 	if l == AnyLogin || !who.InSession {
 		return nil
 	}
-	return entity.WithHint(entity.Errorf(entity.Unauthorized, "a session of a browser may not do this"), "Use juju where you have logged in with your password.")
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "a session of a browser may not do this"),
+		"Use juju where you have logged in with your password.")
 }
 
 // ForUsers reports whether the method is for users, and not for every connection.

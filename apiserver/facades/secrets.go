@@ -86,7 +86,8 @@ func (c *Caller) secretNamed(ctx context.Context, uri, name string) (string, err
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", entity.WithHint(entity.Errorf(entity.NotFound, "secret %q not found", name), "To list the secrets: juju secrets")
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "secret %q not found", name),
+			"To list the secrets: juju secrets")
 	}
 	return all[0].ID, nil
 }
@@ -191,7 +192,8 @@ func (c *Caller) unitSecret(ctx context.Context, unit entity.Tag, query entity.S
 }
 
 // secretElsewhere reads a secret of another model by the relations that a service has with an offer there.
-func (c *Caller) secretElsewhere(ctx context.Context, service string, uri entity.SecretURI, revision int) (entity.SecretValue, error) {
+func (c *Caller) secretElsewhere(ctx context.Context, service string, uri entity.SecretURI,
+	revision int) (entity.SecretValue, error) {
 	none := entity.WithHint(entity.Errorf(entity.NotFound, "secret %q not found", uri),
 		"It is in another model, and %s has no relation with an application there.", service)
 	connections, err := c.Model.CrossModel().Connections(ctx)
@@ -215,7 +217,8 @@ func (c *Caller) secretElsewhere(ctx context.Context, service string, uri entity
 const elsewhereTime = 30 * time.Second
 
 // secretBy reads a secret of the model that a relation is with.
-func (c *Caller) secretBy(ctx context.Context, with entity.Connection, id string, revision int) (v entity.SecretValue, err error) {
+func (c *Caller) secretBy(ctx context.Context, with entity.Connection, id string,
+	revision int) (v entity.SecretValue, err error) {
 	remotes, err := c.Model.CrossModel().Consumed(ctx)
 	if err != nil {
 		return v, err

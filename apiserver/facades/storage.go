@@ -66,7 +66,8 @@ func (c *Caller) storageOf(ctx context.Context) ([]entity.StorageStatus, error) 
 }
 
 // storageListFilesystems lists the filesystems of storage instances, for each filter.
-func storageListFilesystems(ctx context.Context, c *Caller, p params.FilesystemFilters) (params.FilesystemDetailsListResults, error) {
+func storageListFilesystems(ctx context.Context, c *Caller,
+	p params.FilesystemFilters) (params.FilesystemDetailsListResults, error) {
 	var results params.FilesystemDetailsListResults
 	all, err := c.storageOf(ctx)
 	for _, filter := range p.Filters {
@@ -245,7 +246,8 @@ func (c *Caller) endImport(ctx context.Context, id, filesystem string, why error
 		err = c.Model.Pools().EndImport(ctx, filesystem, id)
 	}
 	if err != nil {
-		logger.Warningf("%s: model %s: cannot remove the record of the import of filesystem %s: %v", c.Request, c.Model.Name(),
+		logger.Warningf("%s: model %s: cannot remove the record of the import of filesystem %s: %v",
+			c.Request, c.Model.Name(),
 			filesystem, err)
 	}
 	return why

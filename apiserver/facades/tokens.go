@@ -35,7 +35,9 @@ func tokensRevoke(ctx context.Context, c *Caller, p params.TokenNames) (params.E
 	if err != nil {
 		return params.ErrorResults{}, err
 	}
-	return outcomes(c, "Revoke", p.Names, func(name string) error { return c.Controller.RevokeToken(ctx, owner, name) }), nil
+	return outcomes(c, "Revoke", p.Names, func(name string) error {
+		return c.Controller.RevokeToken(ctx, owner, name)
+	}), nil
 }
 
 // tokensCreateLogin creates a log-in to the dashboard for the caller.

@@ -36,7 +36,8 @@ func (p *Placement) Read(model ...string) (entity.Placement, error) {
 	}
 	at, err := entity.ParsePlacement("placement", text)
 	if err == nil && at.Model != "" {
-		err = entity.Errorf(entity.Invalid, "invalid placement %q: %q is neither this model nor a type of container", text, at.Model)
+		err = entity.Errorf(entity.Invalid, "invalid placement %q: %q is neither this model nor a type of container", text,
+			at.Model)
 	}
 	return at, err
 }

@@ -43,7 +43,9 @@ func (p *Recorder) Changes() map[string][]entity.AgentPresence {
 		}
 	}
 	for _, agents := range changes {
-		slices.SortFunc(agents, func(a, b entity.AgentPresence) int { return cmp.Compare(a.Agent.String(), b.Agent.String()) })
+		slices.SortFunc(agents, func(a, b entity.AgentPresence) int {
+			return cmp.Compare(a.Agent.String(), b.Agent.String())
+		})
 	}
 	p.dirty = map[string]bool{}
 	return changes

@@ -118,7 +118,8 @@ func document(m *entity.ModelStatus, o Options) mapping {
 	offers := mapping{}
 	for _, o := range m.Offers {
 		one := d.life(mapping{}.always("application", o.Service).always("charm", o.CharmURL), o.Life)
-		offers = offers.always(o.Name, one.always("active-connected-count", o.Active).always("total-connected-count", o.Total).
+		offers = offers.always(o.Name, one.always("active-connected-count",
+			o.Active).always("total-connected-count", o.Total).
 			always("endpoints", endpoints(o.Endpoints)))
 	}
 	relations := mapping{}

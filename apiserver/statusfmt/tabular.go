@@ -56,7 +56,8 @@ func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services)+len(m.Machines
 func modelTable(m *entity.ModelStatus, o Options) *table {
 	t := &table{}
 	head := plain("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
-	row := plain(m.Model.Name, o.Controller, m.Model.ShownCloud(), m.Model.JujuVersion, m.At.In(o.Location).Format(clockFormat))
+	row := plain(m.Model.Name, o.Controller, m.Model.ShownCloud(), m.Model.JujuVersion,
+		m.At.In(o.Location).Format(clockFormat))
 	if note := message(m.Model.Life, m.Model.Status); note != "" {
 		head, row = append(head, cell{text: "Notes"}), append(row, cell{text: note})
 	}
@@ -198,7 +199,8 @@ var hookRuns = regexp.MustCompile(`^running ([a-z0-9-]+) hook( for .*)?$`)
 // doing returns what an agent is doing, or what stops one that is idle, as a prefix of the charm's message, such as
 // "(install)" during that hook.
 func doing(agent entity.Status) string {
-	speaks := agent.Status == entity.StatusExecuting || agent.Status == entity.StatusFailed || agent.Status == entity.StatusIdle
+	speaks := agent.Status == entity.StatusExecuting || agent.Status == entity.StatusFailed ||
+		agent.Status == entity.StatusIdle
 	if !speaks || agent.Message == "" {
 		return ""
 	}

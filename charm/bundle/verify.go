@@ -187,7 +187,8 @@ func (v *verifier) offer(service, name string, o *Offer, ch *charm.Charm) {
 		r, ok := endsOf(ch.Meta)[endpoint]
 		switch {
 		case !ok:
-			v.failf("application %q: cannot offer endpoint %q: charm %q does not have it", service, endpoint, v.Services[service].Charm)
+			v.failf("application %q: cannot offer endpoint %q: charm %q does not have it", service, endpoint,
+				v.Services[service].Charm)
 		case r.Role == charm.RolePeer || r.Scope == charm.ScopeContainer:
 			v.failf("application %q: cannot offer endpoint %q: it is for units of its own model only", service, endpoint)
 		}

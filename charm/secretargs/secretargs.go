@@ -56,7 +56,8 @@ func Content(args []string, file string, read func(path string) ([]byte, error))
 		}
 		var values map[string]string
 		if err := safeyaml.Unmarshal(text, &values, safeyaml.Hook); err != nil { // err quotes the text
-			return nil, entity.WithHint(fmt.Errorf("secret content in file %q not valid", file), "It must be a map of texts, in YAML or JSON.")
+			return nil, entity.WithHint(fmt.Errorf("secret content in file %q not valid", file),
+				"It must be a map of texts, in YAML or JSON.")
 		}
 		more := entity.SecretContent{}
 		for key, value := range values {

@@ -100,8 +100,9 @@ and calls it again when it has died.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
-	cmd.Flags().TextVar(&format, "log-format", entity.LogFormat(""), "the `FORMAT` of the logs of this controller and of the agents of "+
-		"new machines, text or json, instead of that of juju bootstrap")
+	cmd.Flags().TextVar(&format, "log-format", entity.LogFormat(""),
+		"the `FORMAT` of the logs of this controller and of the agents of "+
+			"new machines, text or json, instead of that of juju bootstrap")
 	cmd.Flags().StringVar(&node, "node", "", "the controller's own `DIR`, for one that enable-ha has added")
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd

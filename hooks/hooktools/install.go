@@ -28,7 +28,8 @@ func InstallJujuExec(dir, binary string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot install juju-exec: %w", err)
 	}
-	return errors.Join(installLink(filepath.Join(dir, tool.JujuExecName), binary), installLink(filepath.Join(dir, tool.JujuRunName), binary))
+	return errors.Join(installLink(filepath.Join(dir, tool.JujuExecName), binary),
+		installLink(filepath.Join(dir, tool.JujuRunName), binary))
 }
 
 // installLink makes link lead to a program.

@@ -109,7 +109,8 @@ func (t *networkGet) run(ctx context.Context, run *toolRun) error {
 	}
 	address := unit.PrivateAddress
 	if bound, ok := unit.Bound[t.binding]; ok && bound.Address == "" {
-		return fmt.Errorf("no network config found for binding %q: the machine has no address in space %q", t.binding, bound.Space)
+		return fmt.Errorf("no network config found for binding %q: the machine has no address in space %q",
+			t.binding, bound.Space)
 	} else if ok {
 		address = bound.Address
 	}

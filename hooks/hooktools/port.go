@@ -48,7 +48,8 @@ type changePort struct {
 }
 
 func (t *changePort) flags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&t.ports.Endpoints, "endpoints", nil, "`endpoints` to "+t.verb+" the ports for, separated by commas; all by default")
+	flags.StringSliceVar(&t.ports.Endpoints, "endpoints", nil,
+		"`endpoints` to "+t.verb+" the ports for, separated by commas; all by default")
 	addIgnoredFormat(flags)
 }
 

@@ -174,7 +174,8 @@ func (t *secretSet) flags(flags *pflag.FlagSet) { t.settings.flags(flags) }
 
 func (t *secretSet) init(_ Context, args []string) (err error) {
 	if len(args) > 0 && strings.Contains(args[0], "=") {
-		return entity.WithHint(errors.New("secret URI not valid"), "The first argument is the URI. It seems to be a key and its value.")
+		return entity.WithHint(errors.New("secret URI not valid"),
+			"The first argument is the URI. It seems to be a key and its value.")
 	}
 	if t.uri, args, err = secretArg(args); err != nil {
 		return err

@@ -260,7 +260,8 @@ func (e *environ) hostMeets(ctx context.Context, params provider.PrecheckParams)
 	if _, err = rules.Check(params.Constraints); err != nil {
 		return err
 	}
-	return entity.WithHint(provider.CheckHardware(params.Constraints, provider.HostHardware(e.cloud.config.Dir), "this host"),
+	return entity.WithHint(provider.CheckHardware(params.Constraints,
+		provider.HostHardware(e.cloud.config.Dir), "this host"),
 		"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
 }
 

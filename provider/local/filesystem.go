@@ -202,7 +202,8 @@ func (e *environ) CheckPool(pool entity.StoragePool) error {
 	if pool.Provider != "local" {
 		return provider.CheckAttributes(pool)
 	}
-	if dir, ok := pool.Attributes[PoolDir]; ok && (!filepath.IsAbs(dir) || filepath.Clean(dir) != dir || len(dir) > maxPoolDir) {
+	if dir, ok := pool.Attributes[PoolDir]; ok && (!filepath.IsAbs(dir) || filepath.Clean(dir) != dir ||
+		len(dir) > maxPoolDir) {
 		return entity.Errorf(entity.Invalid, "%s %q is not an absolute path of at most %d bytes", PoolDir, dir, maxPoolDir)
 	}
 	return provider.CheckAttributes(pool, PoolDir)

@@ -8,8 +8,9 @@ import (
 )
 
 // errNoFirewall: filtering needs root, and all machines share the host.
-var errNoFirewall = entity.Errorf(entity.NotSupported, "the machines of the cloud local are the host itself, whose ports "+
-	"are not filtered")
+var errNoFirewall = entity.Errorf(entity.NotSupported,
+	"the machines of the cloud local are the host itself, whose ports "+
+		"are not filtered")
 
 // CheckFirewall returns a NotSupported error.
 func (e *environ) CheckFirewall(context.Context) error { return errNoFirewall }

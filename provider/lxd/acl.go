@@ -48,7 +48,10 @@ func notesOf(acl api.NetworkACL) aclNotes {
 		n.from = nil
 	}
 	for name, from := range n.from {
-		if slices.ContainsFunc(from, func(f entity.PortsFrom) bool { _, err := netip.ParsePrefix(f.CIDR); return err != nil }) {
+		if slices.ContainsFunc(from, func(f entity.PortsFrom) bool {
+			_, err := netip.ParsePrefix(f.CIDR)
+			return err != nil
+		}) {
 			delete(n.from, name)
 		}
 	}

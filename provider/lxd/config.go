@@ -56,8 +56,10 @@ func CheckEndpoint(endpoint string) (remote bool, err error) {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	if ip := net.ParseIP(strings.Trim(host, "[]")); host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
-		return true, entity.WithHint(entity.Errorf(entity.Invalid, "the controller, in a container, can't reach %q", endpoint),
+	if ip := net.ParseIP(strings.Trim(host, "[]")); host == "localhost" || ip != nil &&
+		(ip.IsLoopback() || ip.IsUnspecified()) {
+		return true, entity.WithHint(entity.Errorf(entity.Invalid,
+			"the controller, in a container, can't reach %q", endpoint),
 			"Name an address of the LXD host that its containers can reach. For this host's LXD, no endpoint is needed.")
 	}
 	return true, nil

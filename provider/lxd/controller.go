@@ -155,10 +155,12 @@ func (c *Cloud) MigrateStore(ctx context.Context, url string) error {
 	case err != nil:
 		return err
 	case status == "":
-		return entity.WithHint(entity.Errorf(entity.NotFound, "container %s, of the controller that bootstrap started, does not exist", name),
+		return entity.WithHint(entity.Errorf(entity.NotFound,
+			"container %s, of the controller that bootstrap started, does not exist", name),
 			"To create that controller again, on the store of your choice: juju create-backup; juju restore-backup")
 	case status != "running":
-		return entity.WithHint(entity.Errorf(entity.Unavailable, "container %s is %s", name, status), "To start it, on the LXD host: lxc start %s", name)
+		return entity.WithHint(entity.Errorf(entity.Unavailable, "container %s is %s", name, status),
+			"To start it, on the LXD host: lxc start %s", name)
 	}
 	script := path.Join(install.Root, "migrate.sh")
 	for _, f := range []file{

@@ -20,5 +20,6 @@ func (c Config) Credential() entity.CloudCredential {
 
 // SetCredential replaces the credential.
 func (c *Config) SetCredential(one entity.CloudCredential) {
-	c.ClientCert, c.ClientKey, c.ServerCert = one.Attributes[ClientCert], one.Attributes[ClientKey], one.Attributes[ServerCert]
+	c.ClientCert, c.ClientKey, c.ServerCert = one.Attributes[ClientCert], one.Attributes[ClientKey],
+		one.Attributes[ServerCert]
 }

@@ -104,7 +104,8 @@ func (e *environ) CreateFilesystem(ctx context.Context, params provider.Filesyst
 		return f, err
 	}
 	if !c.counts(ctx, pool, at) {
-		logger.Warningf("storage %s can grow beyond its %d MiB: LXD's storage pool %q counts nothing", params.Storage, params.Size, pool)
+		logger.Warningf("storage %s can grow beyond its %d MiB: LXD's storage pool %q counts nothing",
+			params.Storage, params.Size, pool)
 	}
 	return f, nil
 }

@@ -85,8 +85,9 @@ func bridges(devices map[string]map[string]string, all map[string]api.Network) (
 		name := networkOf(device)
 		n := all[name]
 		if !n.Managed || n.Type != "bridge" {
-			return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "the network %q of %s is not a bridge that LXD manages, "+
-				"so LXD can't filter it", name, card), "To list the networks: lxc network list")
+			return nil, entity.WithHint(entity.Errorf(entity.NotSupported,
+				"the network %q of %s is not a bridge that LXD manages, "+
+					"so LXD can't filter it", name, card), "To list the networks: lxc network list")
 		}
 		found = append(found, n)
 	}
@@ -200,7 +201,8 @@ func (e *environ) filterTargets(ctx context.Context) ([]filterTarget, error) {
 
 // rules returns the rules that reject all ports of the container that are not open. Their description
 // is the container's name. If all ports are open, the rule is disabled.
-func (s filterTarget) rules(open []entity.PortRange, from []entity.PortsFrom, peers []string) (all []api.NetworkACLRule) {
+func (s filterTarget) rules(open []entity.PortRange, from []entity.PortsFrom,
+	peers []string) (all []api.NetworkACLRule) {
 	for _, part := range regions(open, from) {
 		var to []string
 		for _, a := range s.addresses {
@@ -355,7 +357,8 @@ func (e *environ) Ingress(ctx context.Context) (provider.Ingress, error) {
 		attached := !slices.ContainsFunc(s.networks, func(n api.Network) bool {
 			return !slices.Contains(list(n.Config[aclsKey]), acl.Name)
 		})
-		if s.unfiltered == nil && len(rules) > 0 && attached && slices.Equal(rules, s.rules(open, notes.from[s.name], result.Peers)) {
+		if s.unfiltered == nil && len(rules) > 0 && attached &&
+			slices.Equal(rules, s.rules(open, notes.from[s.name], result.Peers)) {
 			note(s.name, open)
 		}
 	}

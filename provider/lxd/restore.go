@@ -35,7 +35,8 @@ func (c *Cloud) vacate(ctx context.Context, name string) (exists bool, err error
 	case i.Config[restoringKey] != "":
 		return true, nil
 	case i.StatusCode != api.Stopped:
-		return false, entity.WithHint(entity.Errorf(entity.InUse, "its container %s is there, and %s", name, strings.ToLower(i.Status)),
+		return false, entity.WithHint(entity.Errorf(entity.InUse, "its container %s is there, and %s", name,
+			strings.ToLower(i.Status)),
 			"If the controller works, don't restore it. If it is damaged, stop it, on the LXD host: lxc stop %s", name)
 	}
 	if err := c.end(ctx, i); err != nil {

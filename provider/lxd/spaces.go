@@ -56,8 +56,9 @@ func (w wiring) cards(want entity.MachineSpaces) (map[string]map[string]string, 
 			if barred != "" {
 				why = fmt.Sprintf(" and outside space %q", barred)
 			}
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "no machine can have an address in space %q: LXD has no bridge that it "+
-				"manages with a subnet there%s", space.Name, why),
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid,
+				"no machine can have an address in space %q: LXD has no bridge that it "+
+					"manages with a subnet there%s", space.Name, why),
 				"To see the networks: lxc network list. After a change: juju reload-spaces, juju move-to-space %s CIDR", space.Name)
 		}
 		name := ""
@@ -68,7 +69,8 @@ func (w wiring) cards(want entity.MachineSpaces) (map[string]map[string]string, 
 		has, names = append(has, network), append(names, name)
 	}
 	if len(has) == 0 && left != "" {
-		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "every machine has an address in space %q: LXD's profile has no other network",
+		return nil, entity.WithHint(entity.Errorf(entity.Invalid,
+			"every machine has an address in space %q: LXD's profile has no other network",
 			left), "Name a space that machines can be in instead: --constraints spaces=SPACE,^%s", left)
 	}
 	if len(devices) == 0 {
@@ -78,7 +80,8 @@ func (w wiring) cards(want entity.MachineSpaces) (map[string]map[string]string, 
 }
 
 // wired adds to a container's devices and configuration what gives it the networks that are demanded; nil are not added to.
-func (e *environ) wired(ctx context.Context, want entity.MachineSpaces, devices map[string]map[string]string, config map[string]string) error {
+func (e *environ) wired(ctx context.Context, want entity.MachineSpaces, devices map[string]map[string]string,
+	config map[string]string) error {
 	if want.IsEmpty() {
 		return nil
 	}
@@ -103,7 +106,9 @@ func (e *environ) wired(ctx context.Context, want entity.MachineSpaces, devices 
 
 // within reports whether a network has a subnet in a space.
 func (w wiring) within(network string, space entity.Space) bool {
-	return slices.ContainsFunc(w.subnets, func(s entity.Subnet) bool { return s.Network == network && provider.Within(s, space) })
+	return slices.ContainsFunc(w.subnets, func(s entity.Subnet) bool {
+		return s.Network == network && provider.Within(s, space)
+	})
 }
 
 // excluded returns the name of an excluded space that a network is in; "" if there is none.

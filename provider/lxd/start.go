@@ -312,7 +312,8 @@ func (c *Cloud) addressed(ctx context.Context, name string, spaces entity.Machin
 		case <-ctx.Done():
 			return inst, ctx.Err()
 		case <-patience.C:
-			logger.Warningf("container %s has the addresses %v after %v, and waits for more", name, inst.Addresses, c.config.AddressWait)
+			logger.Warningf("container %s has the addresses %v after %v, and waits for more", name,
+				inst.Addresses, c.config.AddressWait)
 			return inst, nil
 		case <-again.C:
 		}

@@ -79,7 +79,8 @@ func (s *set) add(name, value string) error {
 	}
 	read, ok := forms[key]
 	if !ok {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "unknown constraint %q", name), "The constraints there are: %s", strings.Join(Keys(), ", "))
+		return entity.WithHint(entity.Errorf(entity.Invalid, "unknown constraint %q", name), "The constraints there are: %s",
+			strings.Join(Keys(), ", "))
 	}
 	if before, ok := s.names[key]; ok && before != name {
 		return entity.Errorf(entity.Invalid, "constraint %q duplicates constraint %q", name, before)
@@ -193,7 +194,8 @@ func (r Rules) Check(c Value) (unsupported []string, err error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Values)) {
 		if value := c.values[key]; c.demands(key) && !slices.Contains(r.Values[key], value) {
-			return nil, entity.Errorf(entity.Invalid, "invalid constraint value: %v=%v\nvalid values are: %v", key, value, r.Values[key])
+			return nil, entity.Errorf(entity.Invalid, "invalid constraint value: %v=%v\nvalid values are: %v",
+				key, value, r.Values[key])
 		}
 	}
 	for _, key := range c.Keys() {

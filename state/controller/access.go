@@ -235,7 +235,8 @@ func (c *Controller) revoke(ctx context.Context, s shared, doc modelUserDoc, use
 		}
 		left, err := s.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
-			err = entity.WithHint(err, "Superusers have access to all models; to change that: juju revoke %s superuser", target.Name)
+			err = entity.WithHint(err, "Superusers have access to all models; to change that: juju revoke %s superuser",
+				target.Name)
 		}
 		if err != nil {
 			return err
@@ -407,7 +408,8 @@ func (c *Controller) usersOf(ctx context.Context, model, of string, query bson.D
 
 // WatchModelsOf sends an event when the result of ModelsOf, that of Models, or who has access to one of them may have changed.
 func (c *Controller) WatchModelsOf(ctx context.Context, user string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC), watcher.Collection(modelUsersC), watcher.Doc(usersC, userID(user))), nil
+	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC), watcher.Collection(modelUsersC),
+		watcher.Doc(usersC, userID(user))), nil
 }
 
 // ModelsOf returns the models that a user has access to, by name, and the level of each.
@@ -465,7 +467,8 @@ func (c *Controller) drop(ctx context.Context, collection string, query bson.D) 
 }
 
 // inSteps changes all documents of a collection that match a query, by their ids, in transactions of a limited size.
-func (c *Controller) inSteps(ctx context.Context, collection string, query bson.D, change func(o *mongo.Ops, id string)) error {
+func (c *Controller) inSteps(ctx context.Context, collection string, query bson.D,
+	change func(o *mongo.Ops, id string)) error {
 	for done := false; !done; {
 		err := c.db.Change(ctx, func(o *mongo.Ops) error {
 			var docs []struct {

@@ -115,7 +115,8 @@ func (c *Controller) CheckConsumer(ctx context.Context, token string) (Consumer,
 // WatchConsumer sends an event when whether a consumer's user may consume the offer may have changed.
 func (c *Controller) WatchConsumer(ctx context.Context, who Consumer) <-chan struct{} {
 	user := entity.UserOf(who.User)
-	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)), watcher.Doc(modelUsersC, modelUserID(who.Model, user)),
+	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)),
+		watcher.Doc(modelUsersC, modelUserID(who.Model, user)),
 		watcher.Doc(modelUsersC, modelUserID(who.Offer, user)))
 }
 

@@ -70,7 +70,8 @@ type AddModelParams struct {
 // owner, AddModel finishes it.
 func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*state.State, error) {
 	if p.Name == state.ControllerModel {
-		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that name is reserved for the controller's own model", p.Name)
+		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that name is reserved for the controller's own model",
+			p.Name)
 	}
 	return c.addModel(ctx, p)
 }
@@ -243,7 +244,8 @@ func (c *Controller) ModelRow(ctx context.Context, id string) (row ModelRow, err
 // ModelNamed is ModelRow by the model's owner and name.
 func (c *Controller) ModelNamed(ctx context.Context, owner, name string) (row ModelRow, err error) {
 	var named struct{ Model string }
-	if err := c.db.Get(ctx, modelNamesC, modelNameID(owner, name), &named, fmt.Sprintf("model %q", owner+"/"+name)); err != nil {
+	if err := c.db.Get(ctx, modelNamesC, modelNameID(owner, name), &named,
+		fmt.Sprintf("model %q", owner+"/"+name)); err != nil {
 		return row, err
 	}
 	return c.ModelRow(ctx, named.Model)

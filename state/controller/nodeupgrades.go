@@ -85,7 +85,8 @@ func (d nodeUpgradeDoc) fields() bson.D {
 
 // changeNodeUpgrade changes the upgrade by a function that returns false if there is nothing to change. Without an upgrade
 // there is nothing to change.
-func (c *Controller) changeNodeUpgrade(ctx context.Context, change func(*entity.ControllerUpgrade) bool) (changed bool, err error) {
+func (c *Controller) changeNodeUpgrade(ctx context.Context,
+	change func(*entity.ControllerUpgrade) bool) (changed bool, err error) {
 	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		was, err := c.nodeUpgrade(ctx)
 		if err != nil {

@@ -58,7 +58,8 @@ func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []
 func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
 	shown := secret.HashRandom(string(key))
 	check := func(d userDoc, err error) error {
-		if entity.IsNotFound(err) || err == nil && (d.Disabled || subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
+		if entity.IsNotFound(err) || err == nil && (d.Disabled ||
+			subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
 			return secret.Refused()
 		}
 		return err

@@ -41,7 +41,8 @@ const (
 // CreateToken creates a token for a model, which expires after age, and returns its text. Only a hash of that is stored.
 // The error is Invalid for a bad name or age, AlreadyExists for a name in use, NotFound for a model that does not exist,
 // and InUse if the user has MaxTokens tokens.
-func (c *Controller) CreateToken(ctx context.Context, user, name, model string, age time.Duration) (text string, token entity.AccessToken, err error) {
+func (c *Controller) CreateToken(ctx context.Context, user, name, model string,
+	age time.Duration) (text string, token entity.AccessToken, err error) {
 	key, _ := newKey()
 	text = tokenPrefix + base64.RawURLEncoding.EncodeToString(key)
 	now := c.now()
@@ -50,7 +51,8 @@ func (c *Controller) CreateToken(ctx context.Context, user, name, model string, 
 	case !entity.IsValidToken(name):
 		err = entity.InvalidToken(name)
 	case age <= 0 || age > MaxTokenAge:
-		err = entity.Errorf(entity.Invalid, "it must expire after more than 0s and at most %v, not after %v", MaxTokenAge, age)
+		err = entity.Errorf(entity.Invalid, "it must expire after more than 0s and at most %v, not after %v", MaxTokenAge,
+			age)
 	default:
 		err = c.db.Change(ctx, func(o *mongo.Ops) error { return c.addToken(ctx, o, doc) })
 	}

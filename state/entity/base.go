@@ -138,9 +138,11 @@ func (p Platforms) BaseNames() (names []string) {
 // Unsupported returns the error for a base that a user wants and the charm does not support.
 func (p Platforms) Unsupported(series string) error {
 	if len(p.Bases) == 0 {
-		return Errorf(Invalid, "series %q not supported by charm, supported series are: %s", series, strings.Join(p.Series, ","))
+		return Errorf(Invalid, "series %q not supported by charm, supported series are: %s", series,
+			strings.Join(p.Series, ","))
 	}
-	return Errorf(Invalid, "base %q is not supported, supported bases are: %s", BaseOf(series), strings.Join(p.BaseNames(), ", "))
+	return Errorf(Invalid, "base %q is not supported, supported bases are: %s", BaseOf(series),
+		strings.Join(p.BaseNames(), ", "))
 }
 
 // Architectures returns those of the machines that the charm runs on; none for all. If series is one of the charm's, they

@@ -179,7 +179,8 @@ const maxAddresses = 64
 // Check returns the error Invalid unless the other controller can be reached with what is given.
 func (e External) Check() error {
 	bad := func(what string) error {
-		return WithHint(Errorf(Invalid, "the other controller's %s not valid", what), "Pass on what GetConsumeDetails has returned there.")
+		return WithHint(Errorf(Invalid, "the other controller's %s not valid", what),
+			"Pass on what GetConsumeDetails has returned there.")
 	}
 	switch {
 	case !IsValidUUID(e.Controller):
@@ -214,7 +215,8 @@ func IsOfferURL(text string) bool {
 // ParseOfferURL parses an offer's URL. The user may be missing, and before it there may be a controller's name, which
 // must be the given one. The errors are Invalid.
 func ParseOfferURL(text, controller string) (OfferURL, error) {
-	bad := WithHint(Errorf(Invalid, "offer URL %q is not valid", text), "An offer's URL is a model and an offer, with the model's owner if that is another user: shop.mysql, bob/shop.mysql")
+	bad := WithHint(Errorf(Invalid, "offer URL %q is not valid", text),
+		"An offer's URL is a model and an offer, with the model's owner if that is another user: shop.mysql, bob/shop.mysql")
 	rest := text
 	if of, after, named := strings.Cut(text, ":"); named {
 		if of != controller {

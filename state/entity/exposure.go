@@ -69,7 +69,8 @@ func (t ExposedTo) Check() error {
 		prefix, err := netip.ParsePrefix(cidr)
 		switch {
 		case err != nil || prefix.Addr().Is4In6():
-			return WithHint(Errorf(Invalid, "invalid CIDR %q", cidr), "A CIDR is a network such as 192.0.2.0/24 or 2001:db8::/32.")
+			return WithHint(Errorf(Invalid, "invalid CIDR %q", cidr),
+				"A CIDR is a network such as 192.0.2.0/24 or 2001:db8::/32.")
 		case prefix != prefix.Masked():
 			return WithHint(Errorf(Invalid, "invalid CIDR %q: it is an address in the network %v", cidr, prefix.Masked()),
 				"To name the network: %v. To name the address: %v/%d", prefix.Masked(), prefix.Addr(), prefix.Addr().BitLen())

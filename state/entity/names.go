@@ -112,17 +112,20 @@ const ServiceNames = "A service name has lower-case letters, digits and hyphens,
 
 // InvalidUnit returns the error for an invalid unit name.
 func InvalidUnit(name string) error {
-	return WithHint(Errorf(Invalid, "invalid unit name %q", name), "A unit name is a service name, a slash and a number: web/0")
+	return WithHint(Errorf(Invalid, "invalid unit name %q", name),
+		"A unit name is a service name, a slash and a number: web/0")
 }
 
 // InvalidMachine returns the error for an invalid machine id.
 func InvalidMachine(id string) error {
-	return WithHint(Errorf(Invalid, "invalid machine id %q", id), "A machine id is a number; a container id is its host's id, a container type and a number: 3, 3/lxd/0")
+	return WithHint(Errorf(Invalid, "invalid machine id %q", id),
+		"A machine id is a number; a container id is its host's id, a container type and a number: 3, 3/lxd/0")
 }
 
 // InvalidUser returns the error for an invalid user name.
 func InvalidUser(name string) error {
-	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, with dots, plus signs and hyphens between them, and at most 200 characters: bob, bob.smith")
+	return WithHint(Errorf(Invalid, "invalid user name %q", name),
+		"A user name has letters and digits, with dots, plus signs and hyphens between them, and at most 200 characters: bob, bob.smith")
 }
 
 // InvalidModel returns the error for an invalid model name. Its text is Juju's, which doesn't mention
@@ -134,12 +137,14 @@ func InvalidModel(name string) error {
 
 // InvalidEndpoint returns the error for an invalid endpoint of a relation.
 func InvalidEndpoint(name string) error {
-	return WithHint(Errorf(Invalid, "invalid endpoint %q", name), "An endpoint is a service, or a service and the name of one of its relations: web, web:db. "+ServiceNames)
+	return WithHint(Errorf(Invalid, "invalid endpoint %q", name),
+		"An endpoint is a service, or a service and the name of one of its relations: web, web:db. "+ServiceNames)
 }
 
 // InvalidSeries returns the error for an invalid series name.
 func InvalidSeries(name string) error {
-	return WithHint(Errorf(Invalid, "invalid series %q", name), "A series name has lower-case letters and digits, and begins with a letter: trusty, centos7")
+	return WithHint(Errorf(Invalid, "invalid series %q", name),
+		"A series name has lower-case letters and digits, and begins with a letter: trusty, centos7")
 }
 
 // UnitService returns the name of the named unit's service.

@@ -71,7 +71,8 @@ func CheckEgress(cidrs []string) error {
 	}
 	for _, cidr := range cidrs {
 		if netip.MustParsePrefix(cidr).Bits() == 0 {
-			return WithHint(Errorf(Invalid, "CIDR %q not allowed", cidr), "To let everyone reach a service: juju expose, in its own model")
+			return WithHint(Errorf(Invalid, "CIDR %q not allowed", cidr),
+				"To let everyone reach a service: juju expose, in its own model")
 		}
 	}
 	return nil
@@ -81,7 +82,8 @@ func CheckEgress(cidrs []string) error {
 func NormalCIDR(text string) (string, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
-		return "", WithHint(Errorf(Invalid, "%q is not a valid CIDR", text), "A subnet is written as in 10.0.0.0/24. To list them: juju subnets")
+		return "", WithHint(Errorf(Invalid, "%q is not a valid CIDR", text),
+			"A subnet is written as in 10.0.0.0/24. To list them: juju subnets")
 	}
 	return prefix.Masked().String(), nil
 }
@@ -95,7 +97,8 @@ func SmallestSubnet(all []Subnet, address string) int {
 	}
 	found, bits := -1, -1
 	for i, s := range all {
-		if prefix, err := netip.ParsePrefix(s.CIDR); err == nil && prefix.Contains(ip.Unmap().WithZone("")) && prefix.Bits() > bits {
+		if prefix, err := netip.ParsePrefix(s.CIDR); err == nil &&
+			prefix.Contains(ip.Unmap().WithZone("")) && prefix.Bits() > bits {
 			found, bits = i, prefix.Bits()
 		}
 	}

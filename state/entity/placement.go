@@ -47,7 +47,8 @@ func ParsePlacement(what, text string) (Placement, error) {
 		return Placement{Container: scope, Machine: rest}, nil
 	case directive.MatchString(text):
 		return Placement{Directive: text}, nil
-	case (IsValidModel(scope) || IsValidUUID(scope)) && !IsValidMachine(scope) && rest != "" && !strings.ContainsFunc(rest, unicode.IsSpace):
+	case (IsValidModel(scope) || IsValidUUID(scope)) && !IsValidMachine(scope) && rest != "" &&
+		!strings.ContainsFunc(rest, unicode.IsSpace):
 		return Placement{Model: scope, Directive: rest}, nil
 	}
 	return Placement{}, WithHint(Errorf(Invalid, "invalid %s %q", what, text),

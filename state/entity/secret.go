@@ -77,7 +77,8 @@ func (u SecretURI) IsIn(model string) bool { return u.Model == "" || u.Model == 
 // ParseSecretURI parses the forms of a secret's name: secret:ID, ID, secret:UUID/ID, secret://UUID/ID. The errors are
 // Invalid, in Juju's words.
 func ParseSecretURI(text string) (SecretURI, error) {
-	invalid := WithHint(Errorf(Invalid, "secret URI %q not valid", text), "A secret's URI is secret: and 20 characters of 0-9 and a-v.")
+	invalid := WithHint(Errorf(Invalid, "secret URI %q not valid", text),
+		"A secret's URI is secret: and 20 characters of 0-9 and a-v.")
 	u, err := url.Parse(text)
 	if err != nil {
 		return SecretURI{}, invalid

@@ -140,7 +140,8 @@ func (p StoragePool) Check(cloud string) error {
 	case !IsValidPool(p.Name):
 		return Errorf(Invalid, "pool name %q not valid", p.Name)
 	case !slices.ContainsFunc(own, func(o StoragePool) bool { return o.Provider == p.Provider }):
-		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider), "The storage providers of cloud %q are %s and %s.", cloud,
+		return WithHint(Errorf(NotFound, "storage provider %q not found", p.Provider),
+			"The storage providers of cloud %q are %s and %s.", cloud,
 			own[0].Provider, own[1].Provider)
 	}
 	return nil

@@ -101,7 +101,8 @@ func (t Tag) IsZero() bool { return t == Tag{} }
 // ParseTag parses the form that String returns. The errors are Invalid.
 func ParseTag(s string) (Tag, error) {
 	kind, id, ok := strings.Cut(s, "-")
-	bad := WithHint(Errorf(Invalid, "%q is not a valid tag", s), "A tag is a kind and an id: machine-0, unit-web-0, service-web, user-bob")
+	bad := WithHint(Errorf(Invalid, "%q is not a valid tag", s),
+		"A tag is a kind and an id: machine-0, unit-web-0, service-web, user-bob")
 	if !ok || id == "" {
 		return Tag{}, bad
 	}

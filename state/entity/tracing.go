@@ -77,7 +77,8 @@ func (t Tracing) URL() (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return "", Errorf(Invalid, "%s: expected HOST:PORT or an http or https URL of a collector without a password", tracingEndpoint)
+		return "", Errorf(Invalid, "%s: expected HOST:PORT or an http or https URL of a collector without a password",
+			tracingEndpoint)
 	}
 	return u.String(), nil
 }

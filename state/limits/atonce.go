@@ -26,6 +26,7 @@ func CheckAtOnce(what string, n int) error {
 	if n <= MaxAtOnce {
 		return nil
 	}
-	return entity.WithHint(entity.Errorf(entity.Invalid, "cannot add %d %s at once: the maximum is %d", n, what, MaxAtOnce),
+	return entity.WithHint(entity.Errorf(entity.Invalid,
+		"cannot add %d %s at once: the maximum is %d", n, what, MaxAtOnce),
 		"To add more with one command: --force")
 }

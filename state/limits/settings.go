@@ -83,7 +83,8 @@ func CheckPayloads(all []entity.Payload) error {
 	size, classes := 0, map[string]bool{}
 	for _, p := range all {
 		if !slices.Contains(entity.PayloadStatuses, p.Status) {
-			return entity.Errorf(entity.Invalid, "invalid status %q of a payload, expected one of %v", p.Status, entity.PayloadStatuses)
+			return entity.Errorf(entity.Invalid, "invalid status %q of a payload, expected one of %v", p.Status,
+				entity.PayloadStatuses)
 		}
 		if p.Class == "" || p.ID == "" {
 			return entity.Errorf(entity.Invalid, "payload %q has no class or no id", p.Class+"/"+p.ID)

@@ -14,7 +14,8 @@ func CheckStatusWord(word entity.StatusWord, words []entity.StatusWord) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	return entity.Errorf(entity.Invalid, "cannot set invalid status %q, expected one of %v", StatusWord.Cut(string(word)), words)
+	return entity.Errorf(entity.Invalid, "cannot set invalid status %q, expected one of %v",
+		StatusWord.Cut(string(word)), words)
 }
 
 // CheckStatus returns an Invalid error for a status that can't be stored. It ignores Since, which

@@ -203,7 +203,8 @@ func Find(key string) (Setting, error) {
 		keys[i] = s.Key
 	}
 	return Setting{},
-		entity.WithHint(entity.Errorf(entity.Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
+		entity.WithHint(entity.Errorf(entity.Invalid, "unknown model config key %q", key), "Valid keys: %s",
+			strings.Join(keys, ", "))
 }
 
 // Canonical returns the stored form of a value, or an Invalid error if the value is not valid for the setting.
@@ -248,11 +249,13 @@ func (s Setting) Canonical(value string) (string, error) {
 		return value, checkServices(s.Key, value)
 	}
 	if len(s.Values) > 0 && !slices.Contains(s.Values, value) {
-		return "", entity.Errorf(entity.Invalid, "%s: expected one of [%s], got %q", s.Key, strings.Join(s.Values, " "), value)
+		return "", entity.Errorf(entity.Invalid, "%s: expected one of [%s], got %q", s.Key,
+			strings.Join(s.Values, " "), value)
 	}
 	if value == "" && !s.Empty {
-		return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: expected a value, got %q", s.Key, value), "To reset it to its default: "+
-			"--reset %s", s.Key)
+		return "", entity.WithHint(entity.Errorf(entity.Invalid, "%s: expected a value, got %q", s.Key, value),
+			"To reset it to its default: "+
+				"--reset %s", s.Key)
 	}
 	return value, nil
 }
@@ -434,7 +437,8 @@ func CheckProxies(set, rest map[string]string) error {
 	if all == "" || charms == "" || !changesAll && !changesCharms {
 		return nil
 	}
-	return entity.WithHint(entity.Errorf(entity.Invalid, "cannot specify both legacy proxy values and juju proxy values: %s and %s", all, charms),
+	return entity.WithHint(entity.Errorf(entity.Invalid,
+		"cannot specify both legacy proxy values and juju proxy values: %s and %s", all, charms),
 		"%s is for all programs, %s only for charms that look for it. To switch, clear one and set the other at once, "+
 			"for example: juju model-config %[1]s= %[2]s=http://HOST:PORT", all, charms)
 }

@@ -41,7 +41,8 @@ func CopyParts(ctx context.Context, from, to *Store, wants func(Form) (there, fu
 }
 
 // move copies all documents, or those that are wanted. It returns their digests.
-func move(ctx context.Context, from, to *Store, wants func(Form) (there, full bool)) (was map[string]digest, err error) {
+func move(ctx context.Context, from, to *Store,
+	wants func(Form) (there, full bool)) (was map[string]digest, err error) {
 	type entry struct {
 		name string
 		data []byte
@@ -117,7 +118,8 @@ func compare(ctx context.Context, was map[string]digest, store *Store) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		if was[name] != is[name] {
-			return entity.Errorf(entity.Damaged, "%s has %d documents, and its copy has %d, or these differ", name, was[name].docs,
+			return entity.Errorf(entity.Damaged, "%s has %d documents, and its copy has %d, or these differ", name,
+				was[name].docs,
 				is[name].docs)
 		}
 	}

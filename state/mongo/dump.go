@@ -31,7 +31,9 @@ func (d *Database) Dump(ctx context.Context) (map[string][]json.RawMessage, erro
 		if err := d.All(ctx, collection, nil, &docs); err != nil {
 			return nil, err
 		}
-		slices.SortFunc(docs, func(a, b bson.M) int { return entity.CompareNatural(fmt.Sprint(a["_id"]), fmt.Sprint(b["_id"])) })
+		slices.SortFunc(docs, func(a, b bson.M) int {
+			return entity.CompareNatural(fmt.Sprint(a["_id"]), fmt.Sprint(b["_id"]))
+		})
 		for _, doc := range docs {
 			for _, field := range TxnFields {
 				delete(doc, field)

@@ -33,7 +33,8 @@ func (f Form) entry() string { return f.DB + "/" + f.Name }
 // A MongoDB ends a snapshot that is older than a minute. Most of a large store is files, which are added and removed but
 // never change. So Export reads their chunks before it takes the snapshot, however long that takes, and the snapshot tells
 // which of the files belong to the export.
-func (s *Store) Export(ctx context.Context, wants func(Form) (there, full bool), add func(name string, data []byte) error) error {
+func (s *Store) Export(ctx context.Context, wants func(Form) (there, full bool),
+	add func(name string, data []byte) error) error {
 	if err := s.canSnapshot(); err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func (s *Store) canSnapshot() error {
 	if s.transactions {
 		return nil
 	}
-	return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot read the store at one moment: it has no transactions"),
+	return entity.WithHint(entity.Errorf(entity.NotSupported,
+		"cannot read the store at one moment: it has no transactions"),
 		"A MongoDB has them from version 4.0, in a replica set.")
 }
 
@@ -193,7 +194,8 @@ func (s *Snapshot) ended(err error) error {
 	if !errors.As(err, &q) || !slices.Contains(endedCodes, q.Code) {
 		return err
 	}
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v", time.Since(s.opened).Round(time.Second)),
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "the store ended the snapshot after %v",
+		time.Since(s.opened).Round(time.Second)),
 		"Try again. If it takes more than a minute, raise the MongoDB's parameter transactionLifetimeLimitSeconds.")
 }
 

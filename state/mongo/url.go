@@ -73,7 +73,8 @@ func (u *URL) parse(text string) error {
 		return errors.New("it does not begin with mongodb://")
 	}
 	authority, options := rest, ""
-	if i, at := strings.IndexAny(rest, "/?"), strings.LastIndex(rest, "@"); i >= 0 && i < at && !strings.Contains(rest[:i], "@") {
+	if i, at := strings.IndexAny(rest, "/?"), strings.LastIndex(rest, "@"); i >= 0 && i < at &&
+		!strings.Contains(rest[:i], "@") {
 		return fmt.Errorf("a / or ? before the @ must be escaped, as %%2F or %%3F")
 	}
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {

@@ -35,7 +35,8 @@ func (v Version) Assert() any {
 
 // Read reads a document, either the named fields or all of them, and its version. If the document doesn't exist, doc is
 // unchanged.
-func (d *Database) Read(ctx context.Context, collection string, id any, fields []string, doc any) (v Version, err error) {
+func (d *Database) Read(ctx context.Context, collection string, id any, fields []string,
+	doc any) (v Version, err error) {
 	var raw bson.Raw
 	err = d.Reading(ctx, collection, func(c *mgo.Collection) error {
 		q := c.FindId(id)

@@ -28,7 +28,8 @@ func Start(ctx context.Context, name string, options ...trace.SpanStartOption) (
 }
 
 // Begin begins a span that may be the first of its trace. It does nothing if tracer is nil.
-func Begin(ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+func Begin(ctx context.Context, tracer trace.Tracer, name string,
+	options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if tracer == nil {
 		return ctx, None
 	}

@@ -186,7 +186,8 @@ func (l Listing[V]) refresh(sub *Subscription, known map[string]reading[V], pend
 // read reads the ids, or all if ids is nil. published is set if a change to them was published, which is the
 // case on every call but the first. An entity that is newly followed may have changed before that, so it is
 // read once more.
-func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known map[string]reading[V], pending map[string]bool) error {
+func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known map[string]reading[V],
+	pending map[string]bool) error {
 	reset := ids == nil
 	for {
 		now, err := l.List(ids)

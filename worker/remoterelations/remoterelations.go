@@ -289,7 +289,8 @@ func (m *mirror) join(ctx context.Context, c entity.Connection, other Offering) 
 
 // like makes a relation that consumes an offer like its counterpart, nil if there is none. It returns whether that is Alive,
 // and the secrets that it shares.
-func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Connection, other Offering) (alive bool, shared map[string][]int, err error) {
+func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Connection,
+	other Offering) (alive bool, shared map[string][]int, err error) {
 	if there == nil || there.Life != entity.Alive {
 		return false, nil, m.Model.End(ctx, c.Relation)
 	}
@@ -304,7 +305,8 @@ func (m *mirror) like(ctx context.Context, c entity.Connection, there *entity.Co
 
 // copyMembers makes who is in a relation like its counterpart in another model, and returns the secrets that the relation
 // shares there or that units there read.
-func (m *mirror) copyMembers(ctx context.Context, c, there entity.Connection, other Offering) (secrets map[string][]int, err error) {
+func (m *mirror) copyMembers(ctx context.Context, c, there entity.Connection,
+	other Offering) (secrets map[string][]int, err error) {
 	err = parts(ctx, other, there.Relation, func(part entity.Members) error {
 		if part.Secrets != nil {
 			secrets = part.Secrets

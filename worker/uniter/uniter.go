@@ -200,7 +200,8 @@ func (u *uniter) idle(ctx context.Context) error {
 	}
 	u.work.Idle()
 	if profile := u.awaitedProfile(); profile != "" {
-		if err := u.setAgentStatus(ctx, entity.StatusExecuting, "waiting until the machine has LXD profile "+profile); err != nil {
+		if err := u.setAgentStatus(ctx, entity.StatusExecuting,
+			"waiting until the machine has LXD profile "+profile); err != nil {
 			return err
 		}
 	} else if u.status.word != entity.StatusIdle {

@@ -45,7 +45,8 @@ func (m model) Detach(ctx context.Context, a entity.Attached) error {
 }
 
 // Import implements facades.Cloud.
-func (m model) Import(ctx context.Context, filesystem, storage string, pool entity.StoragePool) (entity.Filesystem, error) {
+func (m model) Import(ctx context.Context, filesystem, storage string,
+	pool entity.StoragePool) (entity.Filesystem, error) {
 	return m.ImportFilesystem(ctx, provider.ImportParams{ID: filesystem, Storage: storage, Pool: pool})
 }
 

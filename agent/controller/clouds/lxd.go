@@ -52,7 +52,8 @@ func (lxdCloud) WithCredential(access Access, one entity.CloudCredential) Access
 }
 
 // CheckCredential implements Kind. A controller that reaches LXD by its socket goes on without a credential.
-func (k lxdCloud) CheckCredential(ctx context.Context, access Access, controller string, one entity.CloudCredential, try bool) error {
+func (k lxdCloud) CheckCredential(ctx context.Context, access Access, controller string,
+	one entity.CloudCredential, try bool) error {
 	authType := k.Credential(access).AuthType
 	if authType == entity.AuthEmpty {
 		return checkKeys(one, authType)

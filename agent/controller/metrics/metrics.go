@@ -46,7 +46,8 @@ func New(version, commit string, read Read) *Metrics {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "juju_build_info", Help: "1, with the version and the commit of the controller.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit}})
 	build.Set(1)
-	m.registry.MustRegister(m.transactions, m.retries, m.barrier, m.lag, m.hooks, m.refused, m.calls, m.callErrors, m.readings, build,
+	m.registry.MustRegister(m.transactions, m.retries, m.barrier, m.lag, m.hooks, m.refused, m.calls,
+		m.callErrors, m.readings, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// What has not happened yet is 0, so that its first time is an increase.
 	for _, outcome := range []mongo.Outcome{mongo.Applied, mongo.Unneeded, mongo.Refused, mongo.Contended, mongo.Cancelled, mongo.Failed} {

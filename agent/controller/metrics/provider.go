@@ -90,7 +90,9 @@ func (t timed) PoolSize(ctx context.Context, pool entity.StoragePool) (size uint
 }
 
 func (t timed) CreateFilesystem(ctx context.Context, p provider.FilesystemParams) (entity.Filesystem, error) {
-	return call(t.m, ctx, "CreateFilesystem", func() (entity.Filesystem, error) { return t.Environ.CreateFilesystem(ctx, p) })
+	return call(t.m, ctx, "CreateFilesystem", func() (entity.Filesystem, error) {
+		return t.Environ.CreateFilesystem(ctx, p)
+	})
 }
 
 func (t timed) AttachFilesystem(ctx context.Context, p provider.AttachmentParams) (string, error) {
@@ -114,7 +116,9 @@ func (t timed) ReleaseFilesystem(ctx context.Context, id string) error {
 }
 
 func (t timed) ImportFilesystem(ctx context.Context, p provider.ImportParams) (entity.Filesystem, error) {
-	return call(t.m, ctx, "ImportFilesystem", func() (entity.Filesystem, error) { return t.Environ.ImportFilesystem(ctx, p) })
+	return call(t.m, ctx, "ImportFilesystem", func() (entity.Filesystem, error) {
+		return t.Environ.ImportFilesystem(ctx, p)
+	})
 }
 
 func (t timed) Profiler() provider.Profiler {

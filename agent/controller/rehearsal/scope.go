@@ -81,7 +81,8 @@ func (u *unit) but(members map[string]int64) (map[string]int64, error) {
 	members = maps.Clone(members)
 	delete(members, u.tag.ID)
 	if u.known += len(members); u.known > maxMembers {
-		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot plan: units would have to know more than %d others", maxMembers),
+		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
+			"cannot plan: units would have to know more than %d others", maxMembers),
 			"Each unit knows all those that it is related to. Plan a change of fewer units.")
 	}
 	return members, nil

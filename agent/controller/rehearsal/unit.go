@@ -186,7 +186,8 @@ func (u *unit) lead(ctx context.Context) error {
 		return nil
 	case u.remote.EpochKnown:
 		for _, other := range u.units {
-			if other.remote.Unit.Service == u.remote.Unit.Service && other.remote.Unit.Life == entity.Alive && other.isStuck() != u.isStuck() {
+			if other.remote.Unit.Service == u.remote.Unit.Service && other.remote.Unit.Life == entity.Alive &&
+				other.isStuck() != u.isStuck() {
 				if u.contested[u.remote.Unit.Service] = true; u.isStuck() {
 					return nil
 				}

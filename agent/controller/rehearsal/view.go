@@ -131,14 +131,17 @@ func lookCloser(ctx context.Context, st *state.State) (*view, error) {
 
 // since returns what has changed since another view, in the order in which people think of it.
 func (v *view) since(was *view) (changes []entity.PlannedChange) {
-	changes = append(changes, differences("model", was.models, v.models, func(modelView) string { return "" }, modelView.since)...)
+	changes = append(changes, differences("model", was.models, v.models, func(modelView) string {
+		return ""
+	}, modelView.since)...)
 	changes = append(changes, differences("service", was.services, v.services, func(s entity.ServiceStatus) string {
 		return "charm " + s.CharmURL
 	}, func(a, b entity.ServiceStatus) []string { return v.ofService(was, a, b) })...)
 	changes = append(changes, differences("machine", was.machines, v.machines, func(m entity.MachineStatus) string {
 		return strings.TrimSpace(m.Series + " " + m.Constraints)
 	}, func(a, b entity.MachineStatus) []string {
-		return slices.Concat(change("life", a.Life, b.Life), change("constraints", a.Constraints, b.Constraints), started(a, b))
+		return slices.Concat(change("life", a.Life, b.Life),
+			change("constraints", a.Constraints, b.Constraints), started(a, b))
 	})...)
 	changes = append(changes, differences("unit", was.units, v.units, func(u entity.UnitStatus) string {
 		if u.Machine == "" {
@@ -163,7 +166,8 @@ func (v *view) since(was *view) (changes []entity.PlannedChange) {
 		func(r entity.RelationStatus) string { return "interface " + r.Interface },
 		func(a, b entity.RelationStatus) []string {
 			const suspended = "suspended"
-			return append(change("life", a.Life, b.Life), change(suspended, a.Status.Status == suspended, b.Status.Status == suspended)...)
+			return append(change("life", a.Life, b.Life), change(suspended, a.Status.Status == suspended,
+				b.Status.Status == suspended)...)
 		})...)
 	changes = append(changes, differences("storage", was.storage, v.storage, func(s entity.StorageStatus) string {
 		return fmt.Sprintf("pool %s, unit %s", s.Pool, cmp.Or(s.Unit, "none"))
@@ -195,7 +199,8 @@ func (v *view) ofCharm(was *view, a, b entity.UnitStatus) []string {
 		return nil
 	}
 	service := entity.UnitService(a.Name)
-	return change("charm", cmp.Or(a.CharmURL, was.services[service].CharmURL), cmp.Or(b.CharmURL, v.services[service].CharmURL))
+	return change("charm", cmp.Or(a.CharmURL, was.services[service].CharmURL),
+		cmp.Or(b.CharmURL, v.services[service].CharmURL))
 }
 
 // since returns what has changed in a model.
@@ -310,7 +315,8 @@ func (r *rehearsal) waits(ctx context.Context, was, v *view) (all []string, err 
 		}
 		for _, end := range v.relations[key].Endpoints {
 			if remote, there := v.remotes[end.Service]; there {
-				all = append(all, fmt.Sprintf("relation %s: hooks for the units of %s, of another model, are not foreseen", key, remote.URL))
+				all = append(all, fmt.Sprintf("relation %s: hooks for the units of %s, of another model, are not foreseen", key,
+					remote.URL))
 			}
 		}
 	}

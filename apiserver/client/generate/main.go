@@ -120,7 +120,8 @@ func (g *generator) method(facade, name string, call *ast.CallExpr) {
 	m.calls = strings.NewReplacer("(", "", ")", "", "*", "").Replace(types.ExprString(call.Args[0]))
 	m.signature = g.info.Types[call.Args[0]].Type.(*types.Signature)
 	receiver := g.typeName(m.signature.Params().At(0).Type())
-	if receiver == "*state.Unit" || receiver == "*state.Machine" || receiver == "*state.Storage" || receiver == "*state.Service" {
+	if receiver == "*state.Unit" || receiver == "*state.Machine" || receiver == "*state.Storage" ||
+		receiver == "*state.Service" {
 		m.args = append(m.args, arg{name: "tag"})
 	}
 	for i, e := range call.Args[1:] {

@@ -54,7 +54,8 @@ print the JSON schema of each action's parameters.`,
 	return cmd
 }
 
-func listActions(s *cli.Session, service string, all map[string]client.ActionInfo, schema bool, output cli.Output) error {
+func listActions(s *cli.Session, service string, all map[string]client.ActionInfo, schema bool,
+	output cli.Output) error {
 	if len(all) == 0 && output.Format == "tabular" {
 		s.Note("No actions defined for %s.", service)
 		return nil

@@ -45,7 +45,8 @@ func taskID(what string, args []string) (string, error) {
 	case len(args) > 1:
 		return "", cli.Usagef("unrecognized args: %q", args[1:])
 	case !entity.IsValidTask(args[0]):
-		return "", entity.WithHint(cli.Usagef("%s ID %q not valid", what, args[0]), "An ID is a number. To list the operations: juju operations")
+		return "", entity.WithHint(cli.Usagef("%s ID %q not valid", what, args[0]),
+			"An ID is a number. To list the operations: juju operations")
 	}
 	return args[0], nil
 }
@@ -73,7 +74,8 @@ func taskFlags(cmd *cobra.Command, wait *waitTime, output *cli.Output) {
 
 // showTask prints a task, after waiting for it to finish if asked to.
 func showTask(
-	ctx context.Context, s *cli.Session, wait waitTime, output cli.Output, find func(context.Context, tasksAPI) (string, error),
+	ctx context.Context, s *cli.Session, wait waitTime, output cli.Output,
+	find func(context.Context, tasksAPI) (string, error),
 ) error {
 	if err := cli.CheckFormat(output.Format, "yaml"); err != nil {
 		return err

@@ -84,7 +84,9 @@ func awaitOperation(
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errStillRunning)
 		defer cancel()
 	}
-	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
+	changes := wait.WatchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) {
+		return api.WatchOperation(ctx, id)
+	},
 		0)
 	s.WaitsFor("The tasks are still running. To see them: juju show-operation %s", id)
 	p := s.AwaitQuickly()

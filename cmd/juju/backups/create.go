@@ -113,12 +113,14 @@ func dialOwn(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target)
 			return connect.Dial(ctx, s, st, t, m.UUID)
 		}
 	}
-	return nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "cannot back up controller %q: its own model is not visible to you", t.Name),
+	return nil, entity.WithHint(entity.Errorf(entity.Unauthorized,
+		"cannot back up controller %q: its own model is not visible to you", t.Name),
 		"Only a superuser of the controller can back it up.")
 }
 
 // write writes a backup to a temporary file, verifies that, and gives it its name.
-func (c *create) write(ctx context.Context, conn *client.Conn, path, secret string, p *cli.Progress) (size int64, err error) {
+func (c *create) write(ctx context.Context, conn *client.Conn, path, secret string,
+	p *cli.Progress) (size int64, err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return 0, err

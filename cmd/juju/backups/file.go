@@ -25,7 +25,8 @@ type passphrase struct {
 }
 
 func (p *passphrase) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.file, "passphrase-file", "", "a `FILE` whose first line is the passphrase; by default, the command prompts for it")
+	cmd.Flags().StringVar(&p.file, "passphrase-file", "",
+		"a `FILE` whose first line is the passphrase; by default, the command prompts for it")
 }
 
 // maxPassphrase is the maximum size of a file with a passphrase.

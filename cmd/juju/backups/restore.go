@@ -98,7 +98,8 @@ func (r *restore) run(ctx context.Context, path string) error {
 	}
 	known := contents.Controllers[m.Name]
 	if known != nil && known.UUID != m.Controller {
-		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "cannot restore controller %q: there is another one of that name", m.Name),
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists,
+			"cannot restore controller %q: there is another one of that name", m.Name),
 			"To end it: juju destroy-environment %s; to forget it here: juju unregister %s", m.Name, m.Name)
 	}
 	dir := clouds.Dir(st, m.Cloud, m.Name)
@@ -143,18 +144,21 @@ func (r *restore) run(ctx context.Context, path string) error {
 	if made.Moved {
 		r.tellHosts(ctx, st, cli.Target{Name: m.Name, Controller: known})
 	}
-	r.Note("Controller %q is restored as it was at %s.\nTo compare it with its machines: juju check", m.Name, m.Made.Format(time.RFC3339))
+	r.Note("Controller %q is restored as it was at %s.\nTo compare it with its machines: juju check", m.Name,
+		m.Made.Format(time.RFC3339))
 	return nil
 }
 
 // record stores how the controller is reached, and selects it if no other is.
-func (r *restore) record(ctx context.Context, st *store.Store, m backup.Manifest, made *clouds.Bootstrapped) (ctrl *store.Controller, err error) {
+func (r *restore) record(ctx context.Context, st *store.Store, m backup.Manifest,
+	made *clouds.Bootstrapped) (ctrl *store.Controller, err error) {
 	err = st.Update(ctx, func(c *store.Contents) error {
 		if ctrl = c.Controllers[m.Name]; ctrl == nil {
 			ctrl = &store.Controller{}
 			c.Controllers[m.Name] = ctrl
 		}
-		ctrl.UUID, ctrl.Addresses, ctrl.CACert, ctrl.Cloud, ctrl.CloudName, ctrl.Models = made.Controller, made.Addresses, made.CACert, m.Cloud, made.CloudName, made.Models
+		ctrl.UUID, ctrl.Addresses, ctrl.CACert, ctrl.Cloud, ctrl.CloudName, ctrl.Models = made.Controller, made.Addresses,
+			made.CACert, m.Cloud, made.CloudName, made.Models
 		if made.Password != "" {
 			ctrl.User, ctrl.Password, ctrl.Generated = clouds.AdminUser, made.Password, true
 		}

@@ -25,14 +25,16 @@ func (r *restore) tellHosts(ctx context.Context, st *store.Store, t cli.Target) 
 		}
 		for _, m := range hosts {
 			if err := r.tell(ctx, m, script); err != nil {
-				r.Warn("the agents on machine " + m.ID + " must be told where the controller is (see doc/operations.md): " + err.Error())
+				r.Warn("the agents on machine " + m.ID + " must be told where the controller is (see doc/operations.md): " +
+					err.Error())
 			}
 		}
 	}
 }
 
 // hostsOf returns the machines of a model that are users' hosts.
-func hostsOf(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, model string) ([]entity.MachineStatus, error) {
+func hostsOf(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target,
+	model string) ([]entity.MachineStatus, error) {
 	conn, err := connect.Dial(ctx, s, st, t, model)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,9 @@ func hostsOf(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target,
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(status.AllMachines(), func(m entity.MachineStatus) bool { return !entity.IsManualInstance(m.InstanceID) }), nil
+	return slices.DeleteFunc(status.AllMachines(), func(m entity.MachineStatus) bool {
+		return !entity.IsManualInstance(m.InstanceID)
+	}), nil
 }
 
 func (r *restore) tell(ctx context.Context, m entity.MachineStatus, script string) error {

@@ -58,7 +58,9 @@ func (d *disabledCommands) run(ctx context.Context) error {
 		return err
 	}
 	if d.all {
-		return cli.WithController(ctx, d.Session, func(_ cli.Target, api blockedModelsAPI) error { return d.listAll(ctx, api) })
+		return cli.WithController(ctx, d.Session, func(_ cli.Target, api blockedModelsAPI) error {
+			return d.listAll(ctx, api)
+		})
 	}
 	return cli.WithModel(ctx, d.Session, func(api blockAPI) error { return d.list(ctx, api) })
 }

@@ -90,7 +90,8 @@ func (d *Deploy) Run(ctx context.Context, path string) error {
 func (d *Deploy) trusted(b *bundle.Bundle, m *bundlechanges.Model) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
-		if b.Services[name].Trust && (m == nil || m.Services[name] == nil || m.Services[name].Options[charm.Trust].Value != true) {
+		if b.Services[name].Trust && (m == nil || m.Services[name] == nil ||
+			m.Services[name].Options[charm.Trust].Value != true) {
 			names = append(names, name)
 		}
 	}
@@ -209,14 +210,16 @@ func (p *bundlePlan) usedOffers() error {
 	var refused []error
 	for _, c := range p.changes {
 		if c, ok := c.(*bundlechanges.RemoveOffer); ok && p.model.Offers[c.Name].Used > 0 {
-			refused = append(refused, entity.Errorf(entity.InUse, "cannot remove offer %q: services of other models use it", c.Name))
+			refused = append(refused, entity.Errorf(entity.InUse,
+				"cannot remove offer %q: services of other models use it", c.Name))
 		}
 	}
 	if len(refused) == 0 {
 		return nil
 	}
-	return cli.AlsoHint(p.cannot(errors.Join(refused...)), "%s To see who uses them: juju offers. To remove one with its relations: "+
-		"juju remove-offer --force", nothingChanged)
+	return cli.AlsoHint(p.cannot(errors.Join(refused...)),
+		"%s To see who uses them: juju offers. To remove one with its relations: "+
+			"juju remove-offer --force", nothingChanged)
 }
 
 // split separates removals from other changes.
@@ -273,7 +276,8 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	}
 	if len(refused) > 0 {
 		command, _ := p.words()
-		return cli.AlsoHint(p.cannot(errors.Join(refused...)), "%s To deploy to another series: juju %s --force", nothingChanged,
+		return cli.AlsoHint(p.cannot(errors.Join(refused...)),
+			"%s To deploy to another series: juju %s --force", nothingChanged,
 			command)
 	}
 	return nil

@@ -32,7 +32,8 @@ type bundleAPI interface {
 	readBundleAPI
 	charms.ResourcesAPI
 	charms.UploadAPI
-	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string, warnings []string, err error)
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string,
+		warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)
 	AddUnits(ctx context.Context, service string, n int, placement []entity.Placement, attach ...string) (

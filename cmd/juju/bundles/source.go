@@ -37,7 +37,8 @@ func (b *bundleFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: an overlay file; can be repeated")
 	f.StringVar(&b.mapMachines, "map-machines", "",
 		"with a bundle: which of its machines exist in the model, as existing,A=B,…")
-	f.BoolVar(&b.anyInclude, "allow-includes", false, "with a bundle: allow it to include and upload files from outside its folder")
+	f.BoolVar(&b.anyInclude, "allow-includes", false,
+		"with a bundle: allow it to include and upload files from outside its folder")
 }
 
 // maxBundle is the maximum size of a bundle's file or archive.
@@ -344,7 +345,8 @@ func (b *bundleSource) storage(name string) (map[string]entity.StorageConstraint
 }
 
 // charm reads the charm of a service from its path, the repository or the model.
-func (b *bundleSource) charm(ctx context.Context, on *cli.Session, api charms.ArchiveAPI, s *bundle.Service) (c *charms.Source, err error) {
+func (b *bundleSource) charm(ctx context.Context, on *cli.Session, api charms.ArchiveAPI,
+	s *bundle.Service) (c *charms.Source, err error) {
 	path := s.CharmPath()
 	series := cmp.Or(s.Series, b.Series)
 	key := cmp.Or(path, s.Charm+" "+series)
@@ -446,7 +448,8 @@ func (b *bundleSource) machineMap(flag string, m *bundlechanges.Model) (map[stri
 			existing = true
 			continue
 		case !isPair || !entity.IsValidMachine(of) || !entity.IsValidMachine(to):
-			return nil, cli.Usagef("invalid --map-machines parameter %q: expected existing or BUNDLE-MACHINE=MODEL-MACHINE", word)
+			return nil, cli.Usagef("invalid --map-machines parameter %q: expected existing or BUNDLE-MACHINE=MODEL-MACHINE",
+				word)
 		case b.Machines[of] == nil:
 			return nil, cli.Usagef("invalid --map-machines parameter %q: the bundle has no machine %s", word, of)
 		case m.Machines[to] == nil || m.Machines[to].Life != entity.Alive:

@@ -86,7 +86,8 @@ still be reverted to the charm before both.`,
 	f.StringVar(&u.bind, "bind", "", "bind the service and endpoints to spaces, as `SPACE ENDPOINT=SPACE`, separated by spaces")
 	f.StringArrayVar(&u.storage, "storage", nil, "storage of new units, as `STORE=[POOL,][SIZE,][COUNT]`")
 	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units in error at once")
-	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's base, assumes another Juju, or has an LXD profile that charms may not have")
+	f.BoolVar(&u.forceSeries, "force-series", false,
+		"upgrade to a charm that does not support the service's base, assumes another Juju, or has an LXD profile that charms may not have")
 	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series, and bind as juju bind --force does")
 	f.IntVar(&u.rollout.Batch, "batch", 0, "upgrade `N` units at a time")
 	f.DurationVar(&u.rollout.HealthTimeout, "health-timeout", 0,
@@ -179,7 +180,9 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 		}
 		defer source.Close()
 	}
-	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error { return u.upgrade(ctx, api, source, request, files) })
+	return cli.WithModel(ctx, u.Session, func(api upgradeCharmAPI) error {
+		return u.upgrade(ctx, api, source, request, files)
+	})
 }
 
 // checkRollout checks the flags of upgrades in batches.
@@ -279,7 +282,8 @@ func (u *upgradeCharm) upgrade(
 	case err != nil:
 		return err
 	case same && now.Rollout != nil && u.rollout.Batch > 0:
-		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service %q is being upgraded to charm %q", now.Name, now.CharmURL),
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service %q is being upgraded to charm %q",
+			now.Name, now.CharmURL),
 			"If that has stopped, continue it: juju upgrade-charm %s --resume", now.Name)
 	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
 		len(request.Storage) > 0 || len(request.Bindings) > 0):
@@ -312,12 +316,14 @@ func (u *upgradeCharm) upgrade(
 	}
 	u.Warn(slices.Concat(source.Warnings(), warnings)...)
 	if u.rollout.Batch > 0 {
-		u.Note("Service %q is being upgraded from charm %s to %s, %s at a time. To see how far it is: juju status %[1]s", now.Name,
+		u.Note("Service %q is being upgraded from charm %s to %s, %s at a time. To see how far it is: juju status %[1]s",
+			now.Name,
 			now.CharmURL, request.CharmURL, entity.Counted(u.rollout.Batch, "unit"))
 	} else if same {
 		u.Note("Service %q already has charm %s; its units are being updated.", now.Name, now.CharmURL)
 	} else {
-		u.Note("Service %q is upgraded from charm %s to %s; its units are being upgraded.", now.Name, now.CharmURL, request.CharmURL)
+		u.Note("Service %q is upgraded from charm %s to %s; its units are being upgraded.", now.Name,
+			now.CharmURL, request.CharmURL)
 	}
 	if !request.ForceUnits && !same {
 		u.noteFailed(status, now.Name)

@@ -82,7 +82,8 @@ func (s *Session) Consume(ctx context.Context, api ConsumeAPI, o OfferTarget, na
 			return err
 		}
 		if external == nil {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q does not offer services to other controllers", t.Name),
+			return entity.WithHint(entity.Errorf(entity.NotSupported,
+				"controller %q does not offer services to other controllers", t.Name),
 				"Upgrade it first: juju upgrade-controller -c %s", t.Name)
 		}
 		offer.URL, external.Name = o.String(), t.Name

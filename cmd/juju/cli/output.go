@@ -31,7 +31,8 @@ func (o *Output) Flags(cmd *cobra.Command, format string, formats ...string) {
 		FormatFlag(cmd, &o.Format, format, formats...)
 		o.flag = cmd.Flags().Lookup("format")
 	}
-	cmd.Flags().StringVarP(&o.Path, "output", "o", "", "write the output to `FILE`; a name such as x.json also chooses the format")
+	cmd.Flags().StringVarP(&o.Path, "output", "o", "",
+		"write the output to `FILE`; a name such as x.json also chooses the format")
 }
 
 // FormatFlag adds --format, with a default and all that it can be.

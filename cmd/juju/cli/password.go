@@ -25,7 +25,8 @@ func (s *Session) Ask(ctx context.Context, prompt string) (string, error) {
 const attempts = 3
 
 // AskValid prompts for a line until it is valid, a few times. An empty answer means otherwise.
-func (s *Session) AskValid(ctx context.Context, prompt, otherwise string, check func(string) error) (answer string, err error) {
+func (s *Session) AskValid(ctx context.Context, prompt, otherwise string,
+	check func(string) error) (answer string, err error) {
 	err = s.AskAgain(ctx, func() error {
 		if answer, err = s.Ask(ctx, prompt); err != nil {
 			return err

@@ -89,7 +89,8 @@ func (s *Session) CheckUnits(n int, force bool) error {
 	if err := CheckMany("units", n, force); err != nil || !s.Planning() || n <= maxPlanned {
 		return err
 	}
-	return Usage(entity.WithHint(entity.Errorf(entity.Invalid, "--dry-run plans at most %d units: more would take minutes", maxPlanned),
+	return Usage(entity.WithHint(entity.Errorf(entity.Invalid,
+		"--dry-run plans at most %d units: more would take minutes", maxPlanned),
 		"Plan fewer: what one unit does, the others do too."))
 }
 
@@ -213,7 +214,8 @@ func (s *Session) printPlan(p *entity.Plan) error {
 		s.Note("%s", text)
 	}
 	if len(p.Unsettled) > 0 {
-		s.Note("These units are still busy with earlier changes, whose hooks are listed too: %s", strings.Join(p.Unsettled, ", "))
+		s.Note("These units are still busy with earlier changes, whose hooks are listed too: %s",
+			strings.Join(p.Unsettled, ", "))
 	}
 	s.Note("%sTo do this only if the model is still the same: --if-unchanged %s", done, p.Token)
 	return nil

@@ -139,7 +139,8 @@ func (p *Progress) OnInterrupt(text string) {
 
 // Upload is Progress, or Quickly, for the upload of a file from its start. It returns a reader of the file, which counts
 // what is sent.
-func (s *Session) Upload(start func(format string, args ...any) *Progress, what string, f *os.File) (*Progress, io.Reader) {
+func (s *Session) Upload(start func(format string, args ...any) *Progress, what string,
+	f *os.File) (*Progress, io.Reader) {
 	const large = 1 << 20
 	size := int64(0)
 	if info, err := f.Stat(); err == nil {

@@ -35,7 +35,8 @@ func (c Credentials) Choose(cloud, name string) (string, entity.CloudCredential,
 		return "", one, entity.WithHint(entity.Errorf(entity.NotFound, "there is no credential of cloud %q", cloud),
 			"To add one: juju add-credential %s -f FILE; or what lxc uses: juju autoload-credentials", cloud)
 	case name == "":
-		return "", one, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q has %d credentials, and none is the default", cloud, len(names)),
+		return "", one, entity.WithHint(entity.Errorf(entity.NotFound,
+			"cloud %q has %d credentials, and none is the default", cloud, len(names)),
 			"Name one of %s with --credential, or choose: juju default-credential %s NAME", strings.Join(names, ", "), cloud)
 	}
 	return "", one, entity.WithHint(entity.Errorf(entity.NotFound, "credential %q of cloud %q not found", name, cloud),

@@ -123,7 +123,8 @@ type Controller interface {
 func ParseConstraints(text string) (constraints.Value, error) {
 	c, err := constraints.Parse(text)
 	if in, out := c.Spaces(); err == nil && len(in)+len(out) > 0 {
-		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot use the constraint %q: the spaces of a model are added when its controller runs",
+		err = entity.WithHint(entity.Errorf(entity.Invalid,
+			"cannot use the constraint %q: the spaces of a model are added when its controller runs",
 			"spaces"), "Take it out, and set it later, for the other machines: juju add-space, juju set-model-constraints")
 	}
 	if err != nil {
@@ -177,7 +178,8 @@ func HomeOf(st *store.Store, contents *store.Contents, name string) (cloud strin
 	if _, _, err := contents.Controller(name); err != nil {
 		return "", err
 	}
-	return "", entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was not bootstrapped by this client", name),
+	return "", entity.WithHint(entity.Errorf(entity.NotSupported,
+		"controller %q was not bootstrapped by this client", name),
 		"Destroy it where it was bootstrapped; to forget it: juju unregister %s", name)
 }
 

@@ -81,7 +81,8 @@ func Check(name string, c cloudfiles.Cloud) (authTypes []string, err error) {
 func AuthTypes(c cloudfiles.Cloud) ([]string, error) {
 	home, ok := Homes[c.Type]
 	if !ok {
-		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "clouds of type %q are not supported", c.Type), "Valid types: %s", Names())
+		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "clouds of type %q are not supported", c.Type),
+			"Valid types: %s", Names())
 	}
 	types, err := home.CheckDefinition(c)
 	if err != nil {
@@ -89,7 +90,8 @@ func AuthTypes(c cloudfiles.Cloud) ([]string, error) {
 	}
 	for _, one := range c.AuthTypes {
 		if !slices.Contains(types, one) {
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "auth-type %q is not supported", one), "Valid auth-types there: %s",
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "auth-type %q is not supported", one),
+				"Valid auth-types there: %s",
 				strings.Join(types, ", "))
 		}
 	}
@@ -103,7 +105,8 @@ func CheckCredential(cloud string, c cloudfiles.Cloud, one *entity.CloudCredenti
 		return fmt.Errorf("cloud %q: %w", cloud, err)
 	}
 	if !slices.Contains(types, one.AuthType) {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "cloud %q takes no credential of auth-type %q", cloud, one.AuthType),
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"cloud %q takes no credential of auth-type %q", cloud, one.AuthType),
 			"Valid auth-types: %s", strings.Join(types, ", "))
 	}
 	return Homes[c.Type].CheckCredential(c, one)
@@ -113,7 +116,8 @@ func CheckCredential(cloud string, c cloudfiles.Cloud, one *entity.CloudCredenti
 func checkAttributes(one entity.CloudCredential, known ...string) error {
 	for _, key := range slices.Sorted(maps.Keys(one.Attributes)) {
 		if !slices.Contains(known, key) {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "unknown key %q in a credential of auth-type %q", key, one.AuthType),
+			return entity.WithHint(entity.Errorf(entity.Invalid,
+				"unknown key %q in a credential of auth-type %q", key, one.AuthType),
 				"Known keys: %s", strings.Join(append(known, "auth-type"), ", "))
 		}
 	}

@@ -78,7 +78,8 @@ func (localCloud) Prepare(_ context.Context, p *BootstrapParams) error {
 			"Omit default-series"))
 	}
 	if p.Series != "" && p.Series != host { // charms that name only these are deployed with a warning too
-		p.Warnings = append(p.Warnings, fmt.Sprintf("default-series %q is not available: hooks run on this host, which is %q", p.Series, host))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("default-series %q is not available: hooks run on this host, which is %q",
+			p.Series, host))
 	}
 	p.Series = host
 	return needsNoCloud(p.CloudConfig, p.Machine)
@@ -321,7 +322,8 @@ func (c localController) Revive(ctx context.Context, s *cli.Session) error {
 	// Wait for any other command that is reviving or destroying it.
 	unlock, err := store.LockDir(bounded, c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q no longer exists: there is no %s", c.Name, c.Dir),
+		return entity.WithHint(entity.Errorf(entity.NotFound,
+			"controller %q no longer exists: there is no %s", c.Name, c.Dir),
 			"To forget it: juju destroy-environment %s", c.Name)
 	}
 	if err != nil {
@@ -384,7 +386,8 @@ const controllerConfig = "controller.conf"
 // Unreachable implements Controller.
 func (c localController) Unreachable(why error) error {
 	dir := local.ControllerDir(c.Dir)
-	hint := fmt.Sprintf("Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.", process.LogPath(dir))
+	hint := fmt.Sprintf("Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.",
+		process.LogPath(dir))
 	if running, err := runs(dir); err == nil && !running && !c.LacksSpace() {
 		if tail := process.LogTail(dir); tail != "" {
 			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)

@@ -184,7 +184,8 @@ func startLXDController(
 	if _, err := pack.WriteArchive(&archive, binaries, pack.Names...); err != nil {
 		return nil, err
 	}
-	progress.Say("Starting the container of controller %q, with %s of binaries", name, entity.MiB(uint64(archive.Len())>>20))
+	progress.Say("Starting the container of controller %q, with %s of binaries", name,
+		entity.MiB(uint64(archive.Len())>>20))
 	params.Arch, params.Archive = runtime.GOARCH, archive.Bytes()
 	cloud.ReportTo(progress)
 	out, err := cloud.StartController(ctx, params)

@@ -30,7 +30,8 @@ func (d Definition) lxd() (lxd.Config, error) {
 		return config, err
 	}
 	if d.Credential.AuthType != entity.AuthCertificate {
-		return config, entity.Errorf(entity.Invalid, "LXD at %s needs a credential of auth-type %s", config.Endpoint, entity.AuthCertificate)
+		return config, entity.Errorf(entity.Invalid, "LXD at %s needs a credential of auth-type %s", config.Endpoint,
+			entity.AuthCertificate)
 	}
 	config.SetCredential(d.Credential)
 	return config, nil
@@ -120,7 +121,8 @@ func (lxdCloud) Questions() Questions {
 
 // FindCredentials implements Home: lxc has a client's certificate for all LXDs that it knows, and the certificates of
 // these.
-func (lxdCloud) FindCredentials(c cloudfiles.Cloud, getenv func(string) string) (map[string]entity.CloudCredential, error) {
+func (lxdCloud) FindCredentials(c cloudfiles.Cloud,
+	getenv func(string) string) (map[string]entity.CloudCredential, error) {
 	found := map[string]entity.CloudCredential{}
 	for _, dir := range lxcDirs(getenv) {
 		remotes, err := lxcRemotes(dir)

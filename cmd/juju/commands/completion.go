@@ -117,7 +117,8 @@ func completeNames(s *cli.Session, root, cmd *cobra.Command) {
 		completeFlag(s, root, cmd, "reset", kind)
 	}
 	if formats := cli.Formats(cmd); formats != nil {
-		if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		if err := cmd.RegisterFlagCompletionFunc("format",
+			cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(fmt.Sprintf("juju %s --format: %v", cmd.Name(), err))
 		}
 	}
@@ -137,7 +138,8 @@ func completeFlag(s *cli.Session, root, cmd *cobra.Command, flag, kind string) {
 }
 
 // complete returns the names of these kinds that begin so, and are no argument yet. After a kind that ends in = follows a value.
-func complete(ctx context.Context, s *cli.Session, root *cobra.Command, kinds, args []string, begun string) (names []string,
+func complete(ctx context.Context, s *cli.Session, root *cobra.Command, kinds, args []string,
+	begun string) (names []string,
 	how cobra.ShellCompDirective) {
 	s.Quiet, s.ReachTimeout = true, completionTime
 	ctx, cancel := context.WithTimeout(ctx, completionTime)

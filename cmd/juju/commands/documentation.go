@@ -166,7 +166,8 @@ func writeManPages(root *cobra.Command, dir string) (n int, err error) {
 func manPage(name string, cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"juju %s\" \"Juju\"\n", strings.ToUpper(manText(name)), Version)
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", manText(name), manText(cmd.Short), manText(cmd.UseLine()))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n", manText(name), manText(cmd.Short),
+		manText(cmd.UseLine()))
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", manText(cmd.Long))
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(&b, ".PP\nAlso known as: %s.\n", manText(strings.Join(cmd.Aliases, ", ")))

@@ -82,7 +82,8 @@ var absentFlags = []struct{ names, commands, why string }{
 // whyAbsent returns why a command lacks a flag that it has in Juju, or what to do instead; "" if the flag is no such one.
 func whyAbsent(cmd *cobra.Command, name string) string {
 	for _, a := range absentFlags {
-		if slices.Contains(strings.Fields(a.names), name) && (a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
+		if slices.Contains(strings.Fields(a.names), name) &&
+			(a.commands == "" || slices.Contains(strings.Fields(a.commands), cmd.Name())) {
 			return a.why
 		}
 	}

@@ -155,7 +155,8 @@ func Dial(ctx context.Context, s *cli.Session, st *store.Store, t cli.Target, mo
 			return nil, context.Cause(ctx)
 		}
 		if !s.Now().Before(end) && errors.Is(err, client.ErrSilent) {
-			return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.Name, err), silentHint)
+			return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w",
+				t.Name, err), silentHint)
 		}
 		if ctrl.LacksSpace() || !s.Now().Before(end) {
 			return nil, unreachable(t, ctrl, err)
@@ -193,7 +194,8 @@ func infoOf(t cli.Target, model string) client.Info {
 // noteLogin stores what a controller says at a login: its addresses, to which it may have added some, for the next command.
 func noteLogin(ctx context.Context, st *store.Store, t cli.Target, conn *client.Conn) {
 	said := *t.Controller
-	if addresses := conn.Addresses(); !slices.Equal(slices.Sorted(slices.Values(said.Addresses)), slices.Sorted(slices.Values(addresses))) {
+	if addresses := conn.Addresses(); !slices.Equal(slices.Sorted(slices.Values(said.Addresses)),
+		slices.Sorted(slices.Values(addresses))) {
 		said.Addresses = addresses
 	}
 	said.Version, said.Release, said.Access = conn.ServerVersion(), conn.Release(), conn.ControllerAccess()
@@ -213,7 +215,8 @@ func noteLogin(ctx context.Context, st *store.Store, t cli.Target, conn *client.
 }
 
 // attempt connects once. On each tick of poll it calls slow, whose error, hopeless, aborts the attempt.
-func attempt(ctx context.Context, info client.Info, poll <-chan time.Time, slow func() error) (conn *client.Conn, err, hopeless error) {
+func attempt(ctx context.Context, info client.Info, poll <-chan time.Time,
+	slow func() error) (conn *client.Conn, err, hopeless error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})

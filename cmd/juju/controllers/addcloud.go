@@ -148,7 +148,8 @@ func defineCloud(
 
 // writeCloud writes the definition of a cloud, unless may returns an error for the clouds that there are.
 func writeCloud(
-	ctx context.Context, s *cli.Session, name string, one cloudfiles.Cloud, may func(map[string]cloudfiles.Cloud, string) error,
+	ctx context.Context, s *cli.Session, name string, one cloudfiles.Cloud,
+	may func(map[string]cloudfiles.Cloud, string) error,
 ) error {
 	types, err := clouds.Check(name, one)
 	if err != nil {
@@ -173,7 +174,8 @@ func writeCloud(
 	}
 	s.Note("Cloud %q is defined.", name)
 	if !has && !slices.Contains(types, entity.AuthEmpty) {
-		s.Note("To bootstrap there, a credential is needed: juju add-credential %s -f FILE; or: juju autoload-credentials", name)
+		s.Note("To bootstrap there, a credential is needed: juju add-credential %s -f FILE; or: juju autoload-credentials",
+			name)
 	}
 	return nil
 }

@@ -121,7 +121,8 @@ func giveCredentials(ctx context.Context, s *cli.Session, args []string, file st
 			}
 			names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(has, name) })
 			if len(names) == 0 {
-				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already has all credentials of cloud %q that this client has", t.Name, cloud),
+				return entity.WithHint(entity.Errorf(entity.AlreadyExists,
+					"controller %q already has all credentials of cloud %q that this client has", t.Name, cloud),
 					"To replace one: juju update-credential %s NAME -c %s", cloud, t.Name)
 			}
 		}
@@ -129,7 +130,8 @@ func giveCredentials(ctx context.Context, s *cli.Session, args []string, file st
 			if err := api.AddCredential(ctx, cloud, name, given.Named[name]); err != nil {
 				return err
 			}
-			s.Note("Controller %q has the credential %q of cloud %q. To use it: juju add-model NAME --credential %[2]s", t.Name, name, cloud)
+			s.Note("Controller %q has the credential %q of cloud %q. To use it: juju add-model NAME --credential %[2]s", t.Name,
+				name, cloud)
 		}
 		return nil
 	})
@@ -181,7 +183,8 @@ func readCredentials(s *cli.Session, cloud, file string) (of cloudfiles.Credenti
 	}
 	delete(all, cloud)
 	if len(all) > 0 {
-		s.Warn(fmt.Sprintf("credentials of other clouds in %s are left out: %s", file, strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
+		s.Warn(fmt.Sprintf("credentials of other clouds in %s are left out: %s", file,
+			strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
 	}
 	return of, nil
 }
@@ -215,7 +218,8 @@ func addCredentials(ctx context.Context, s *cli.Session, cloud string, given clo
 }
 
 // updateCredentials changes the client's credentials of a cloud.
-func updateCredentials(ctx context.Context, s *cli.Session, cloud string, change func(*cloudfiles.Credentials) error) error {
+func updateCredentials(ctx context.Context, s *cli.Session, cloud string,
+	change func(*cloudfiles.Credentials) error) error {
 	st, err := s.Store()
 	if err != nil {
 		return err
@@ -317,5 +321,6 @@ func noneFound(st *store.Store, of []string) error {
 			hint = fmt.Sprintf("Cloud %q needs no credential.", of[0])
 		}
 	}
-	return entity.WithHint(entity.Errorf(entity.NotFound, "no credentials of %s found", strings.Join(of, ", ")), "%s", hint)
+	return entity.WithHint(entity.Errorf(entity.NotFound, "no credentials of %s found",
+		strings.Join(of, ", ")), "%s", hint)
 }

@@ -44,10 +44,11 @@ func askCloud(ctx context.Context, s *cli.Session, args []string) error {
 			return free(name)
 		}
 	}
-	one.Type, err = s.AskValid(ctx, fmt.Sprintf("Cloud types: %s\nSelect cloud type: ", clouds.Names()), "", func(answer string) error {
-		_, err := clouds.AuthTypes(cloudfiles.Cloud{Type: answer})
-		return err
-	})
+	one.Type, err = s.AskValid(ctx, fmt.Sprintf("Cloud types: %s\nSelect cloud type: ", clouds.Names()), "",
+		func(answer string) error {
+			_, err := clouds.AuthTypes(cloudfiles.Cloud{Type: answer})
+			return err
+		})
 	if err == nil && name == "" {
 		name, err = s.AskValid(ctx, fmt.Sprintf("Enter a name for your %s cloud: ", one.Type), "", free)
 	}
@@ -81,7 +82,8 @@ func askEndpoints(ctx context.Context, s *cli.Session, c *cloudfiles.Cloud, ques
 			return cloudfiles.CheckName("region", answer)
 		})
 		if err == nil {
-			region.Endpoint, err = s.AskValid(ctx, fmt.Sprintf("Enter the endpoint of region %q [the cloud's]: ", region.Name), "", check)
+			region.Endpoint, err = s.AskValid(ctx, fmt.Sprintf("Enter the endpoint of region %q [the cloud's]: ",
+				region.Name), "", check)
 		}
 		if err != nil {
 			return err
@@ -113,7 +115,8 @@ func askCredential(ctx context.Context, s *cli.Session, args []string) error {
 			return entity.WithHint(errors.New("cannot add a credential: you have defined no cloud, and the built-in ones need none"),
 				"To define one: juju add-cloud")
 		}
-		cloud, err = s.AskValid(ctx, fmt.Sprintf("Clouds: %s\nSelect cloud: ", strings.Join(slices.Sorted(maps.Keys(own)), ", ")), "",
+		cloud, err = s.AskValid(ctx, fmt.Sprintf("Clouds: %s\nSelect cloud: ",
+			strings.Join(slices.Sorted(maps.Keys(own)), ", ")), "",
 			func(answer string) error {
 				_, err := clouds.Find(st, answer)
 				return err
@@ -161,12 +164,13 @@ func askAttributes(
 		one.AuthType = types[0]
 		fmt.Fprintf(s.Stderr, "Using auth-type %q.\n\n", one.AuthType)
 	} else {
-		one.AuthType, err = s.AskValid(ctx, fmt.Sprintf("Auth types: %s\nSelect auth-type: ", strings.Join(types, ", ")), "", func(answer string) error {
-			if !slices.Contains(types, answer) {
-				return entity.Errorf(entity.Invalid, "auth-type %q is not supported", answer)
-			}
-			return nil
-		})
+		one.AuthType, err = s.AskValid(ctx, fmt.Sprintf("Auth types: %s\nSelect auth-type: ", strings.Join(types, ", ")), "",
+			func(answer string) error {
+				if !slices.Contains(types, answer) {
+					return entity.Errorf(entity.Invalid, "auth-type %q is not supported", answer)
+				}
+				return nil
+			})
 		if err != nil || one.AuthType == entity.AuthEmpty {
 			return one, err
 		}

@@ -38,7 +38,8 @@ or 36h.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&c.query.Limit, "limit", "n", 50, "how many of the newest calls to show")
-	f.StringVarP(&c.query.Model, "model", "m", "", "show calls about this model, which may be gone: NAME, OWNER/NAME or UUID")
+	f.StringVarP(&c.query.Model, "model", "m", "",
+		"show calls about this model, which may be gone: NAME, OWNER/NAME or UUID")
 	f.StringVar(&c.query.User, "user", "", "show this user's calls")
 	f.StringVar(&c.since, "since", "", "show calls since this time")
 	f.StringVar(&c.until, "until", "", "show calls before this time")

@@ -219,7 +219,8 @@ func (b *bootstrap) params(st *store.Store, args []string) (p clouds.BootstrapPa
 		return p, err
 	}
 	if _, keys := p.Defaults[modelconfig.AuthorizedKeys]; keys {
-		return p, cli.Usage(entity.Errorf(entity.Invalid, "%s can't have a default: each new model gets the keys of the client that creates it",
+		return p, cli.Usage(entity.Errorf(entity.Invalid,
+			"%s can't have a default: each new model gets the keys of the client that creates it",
 			modelconfig.AuthorizedKeys))
 	}
 	// It is the default for all models, not only for the first.
@@ -301,7 +302,8 @@ func isLocked(ctx context.Context, dir string) bool {
 const lockTimeout = 200 * time.Millisecond
 
 // make creates the controller, records it in the store, and waits until it accepts connections.
-func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams, p *cli.Progress) error {
+func (b *bootstrap) make(ctx context.Context, st *store.Store, at clouds.Home, params clouds.BootstrapParams,
+	p *cli.Progress) error {
 	dir := clouds.Dir(st, params.Cloud, params.Name)
 	var err error
 	if params.Config, err = ssh.WithKeys(ctx, b.Session, st, params.Cloud, params.Config); err != nil {

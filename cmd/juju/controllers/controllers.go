@@ -174,7 +174,8 @@ func (c *controllers) askAll(ctx context.Context, known *store.Contents) {
 	p.Done()
 	for _, name := range known.Names() {
 		if err := errs[name]; err != nil && ctx.Err() == nil {
-			c.Note("Controller %q has not answered, and is listed as it was last known: %s", name, display.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+			c.Note("Controller %q has not answered, and is listed as it was last known: %s", name,
+				display.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
 		}
 	}
 }

@@ -131,7 +131,8 @@ func orAll(given []string, all func() ([]string, error)) ([]string, error) {
 }
 
 // addOfController adds the controller's credentials of a cloud, the first of which is the default.
-func (shown shownCredentials) addOfController(ctx context.Context, api credentialAPI, cloud string, secrets bool) error {
+func (shown shownCredentials) addOfController(ctx context.Context, api credentialAPI,
+	cloud string, secrets bool) error {
 	names, err := api.CredentialNames(ctx, cloud)
 	if err != nil || len(names) == 0 {
 		return err
@@ -244,7 +245,8 @@ and this client's. Without arguments, show all credentials.`,
 }
 
 // showCredentials shows a cloud's credential, or all if args is empty.
-func showCredentials(ctx context.Context, s *cli.Session, output cli.Output, args []string, secrets, client bool) error {
+func showCredentials(ctx context.Context, s *cli.Session, output cli.Output, args []string,
+	secrets, client bool) error {
 	own, err := ownCredentials(s, args[:min(1, len(args))], secrets)
 	if err != nil {
 		return err

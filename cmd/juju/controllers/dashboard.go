@@ -79,7 +79,8 @@ func openBrowser(s *cli.Session, url string) error {
 		return fmt.Errorf("cannot open the browser: %w", err)
 	}
 	if err := s.Exec(cli.Replacement{Argv: []string{"xdg-open", page}}); err != nil {
-		return entity.WithHint(fmt.Errorf("cannot open the browser: %w", err), "juju dashboard prints the address, to be opened in any browser")
+		return entity.WithHint(fmt.Errorf("cannot open the browser: %w", err),
+			"juju dashboard prints the address, to be opened in any browser")
 	}
 	return nil
 }

@@ -208,7 +208,8 @@ func (d *destroyEnvironment) checkModels(ctx context.Context, name string, ctrl 
 	})
 	hint := "To destroy it and all its models: juju destroy-controller --destroy-all-models %s"
 	if err != nil && ctx.Err() == nil {
-		return entity.WithHint(fmt.Errorf("cannot determine whether controller %q has models in use: %w", name, err), hint, name)
+		return entity.WithHint(fmt.Errorf("cannot determine whether controller %q has models in use: %w",
+			name, err), hint, name)
 	}
 	if err == nil && len(used) > 0 {
 		err = entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller %q: it has models in use: %s", name,

@@ -42,7 +42,8 @@ command never removes one.`,
 		Args:        cli.AtMost(0),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return e.run(cmd.Context()) },
 	}
-	cmd.Flags().IntVarP(&e.n, "num-controllers", "n", 0, "the `NUMBER` of controllers, which must be odd (default 3, or as many as there are)")
+	cmd.Flags().IntVarP(&e.n, "num-controllers", "n", 0,
+		"the `NUMBER` of controllers, which must be odd (default 3, or as many as there are)")
 	cmd.Flags().StringVar(&e.constraints, "constraints", "",
 		"the constraints of new machines, as KEY=VALUE, separated by spaces")
 	s.ControllerFlag(cmd)
@@ -76,7 +77,8 @@ func (e *enableHA) run(ctx context.Context) error {
 			}
 		}
 		if len(changes.Demoted) > 0 {
-			e.Note("To remove those that are lost: juju destroy-machine -m controller --force %s", strings.Join(changes.Demoted, " "))
+			e.Note("To remove those that are lost: juju destroy-machine -m controller --force %s",
+				strings.Join(changes.Demoted, " "))
 		}
 		return nil
 	})

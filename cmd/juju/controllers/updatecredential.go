@@ -50,7 +50,8 @@ add-credential describes FILE.`,
 	}
 	fileFlag(cmd, &u.file, "the credential")
 	cmd.Flags().BoolVar(&u.client, "client", false, "with --controller: also change this client's data")
-	cmd.Flags().BoolVar(&u.force, "force", false, "give the credential to the controller even if the cloud does not accept it")
+	cmd.Flags().BoolVar(&u.force, "force", false,
+		"give the credential to the controller even if the cloud does not accept it")
 	s.ControllerFlag(cmd)
 	return cmd
 }
@@ -124,7 +125,8 @@ func (u *updateCredential) give(ctx context.Context, cloud, name string, one ent
 			return err
 		}
 		if !slices.Contains(has, name) { // the API would add it
-			return entity.WithHint(entity.Errorf(entity.NotFound, "credential %q of cloud %q not found on controller %q", name, cloud, t.Name),
+			return entity.WithHint(entity.Errorf(entity.NotFound,
+				"credential %q of cloud %q not found on controller %q", name, cloud, t.Name),
 				"It has: %s. To add one: juju add-credential %s -f FILE -c %s", strings.Join(has, ", "), cloud, t.Name)
 		}
 		if err := api.UpdateCredential(ctx, cloud, name, one, u.force); err != nil {

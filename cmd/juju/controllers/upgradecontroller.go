@@ -113,7 +113,8 @@ func (u *upgrade) controller(ctx context.Context, t cli.Target) error {
 	defer func() { api.Close() }()
 	now, err := api.ControllerBinaries(ctx)
 	if errors.Is(err, entity.Unauthorized) {
-		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err), "Only a superuser of the controller can upgrade it.")
+		err = entity.WithHint(fmt.Errorf("cannot upgrade controller %q: %w", t.Name, err),
+			"Only a superuser of the controller can upgrade it.")
 	}
 	if err != nil {
 		return err
@@ -214,14 +215,16 @@ func (u *upgrade) follow(ctx context.Context, t cli.Target, want entity.Binaries
 		}
 		switch {
 		case ctx.Err() != nil && last.IsGoing():
-			return entity.WithHint(entity.Errorf(entity.Unavailable, "the upgrade of controller %q takes longer than %v: %s", t.Name,
+			return entity.WithHint(entity.Errorf(entity.Unavailable,
+				"the upgrade of controller %q takes longer than %v: %s", t.Name,
 				upgradeTimeout, stepOf(last)), "It goes on. To see how far it is: juju show-controller %s", t.Name)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, entity.Unavailable):
 			return err
 		case err == nil && now.Upgrade != nil && now.Upgrade.To.Same(want) && now.Upgrade.Cancelled != "":
-			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version, now.Upgrade.Cancelled),
+			return entity.WithHint(fmt.Errorf("cannot upgrade controller %q to %s: %s", t.Name, want.Version,
+				now.Upgrade.Cancelled),
 				"It has reverted, and the upgrade of the others is cancelled.")
 		case err == nil && now.Upgrade.IsGoing():
 		case err == nil && now.Binaries.Same(want):

@@ -65,7 +65,8 @@ func (u *upgrade) run(ctx context.Context) error {
 	case errors.Is(err, entity.AlreadyExists):
 		u.noUpgrade()
 		if order, err := entity.CompareVersions(agent.Version, to.Version); err == nil && order > 0 {
-			u.Note("The controller has %s, and this client is %s. To upgrade the controller first: juju upgrade-controller", to.Version,
+			u.Note("The controller has %s, and this client is %s. To upgrade the controller first: juju upgrade-controller",
+				to.Version,
 				agent.Version)
 		}
 		return nil

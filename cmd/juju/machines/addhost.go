@@ -34,7 +34,8 @@ func (a *addMachine) host(at entity.Placement) (sshhost.Host, error) {
 	if h.User == "" {
 		me, err := osuser.Current()
 		if err != nil {
-			return h, entity.WithHint(fmt.Errorf("cannot determine the current user: %w", err), "Specify the user: %sUSER@%s", entity.ManualPlacement,
+			return h, entity.WithHint(fmt.Errorf("cannot determine the current user: %w", err), "Specify the user: %sUSER@%s",
+				entity.ManualPlacement,
 				h)
 		}
 		h.User = me.Username
@@ -103,7 +104,8 @@ func (a *addMachine) undo(ctx context.Context, api addHostAPI, id string, why er
 		}
 	}
 	if err != nil {
-		return cli.AlsoHint(why, "Machine %s was not removed (%v). To remove it: juju destroy-machine %s --force", id, err, id)
+		return cli.AlsoHint(why, "Machine %s was not removed (%v). To remove it: juju destroy-machine %s --force", id, err,
+			id)
 	}
 	return why
 }

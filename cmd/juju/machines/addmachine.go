@@ -95,7 +95,8 @@ func (a *addMachine) run(ctx context.Context, args []string) error {
 	var host *sshhost.Host
 	if request.Placement.Manual != "" {
 		if a.Embedded {
-			return cli.Usagef("cannot add the host %s: the controller runs this command, and must not connect to hosts", request.Placement)
+			return cli.Usagef("cannot add the host %s: the controller runs this command, and must not connect to hosts",
+				request.Placement)
 		}
 		if a.Planning() {
 			return cli.Usagef("--dry-run does not plan what is done to a host: %s", request.Placement)

@@ -107,7 +107,9 @@ func (h *Hosts) Leave(ctx context.Context) {
 		for _, m := range h.machines[model] {
 			agents[m.ID] = &uninstall{disconnected: isDisconnected(m)}
 		}
-		err := cli.InModel(ctx, h.session, h.controller, model, func(api hostsAPI) error { return leaveModel(ctx, api, agents) })
+		err := cli.InModel(ctx, h.session, h.controller, model, func(api hostsAPI) error {
+			return leaveModel(ctx, api, agents)
+		})
 		for _, m := range h.machines[model] {
 			a := agents[m.ID]
 			if a.done {

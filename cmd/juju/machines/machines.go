@@ -121,7 +121,8 @@ func chooseMachines(status *entity.ModelStatus, ids []string) (chosen []entity.M
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(chosen, func(m entity.MachineStatus) bool { return m.ID == id }) {
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s not found", id), "To list the machines: juju machines")
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "machine %s not found", id),
+				"To list the machines: juju machines")
 		}
 	}
 	return chosen, nil

@@ -119,7 +119,9 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 		var kept []entity.StorageStatus
 		if how.Strength == entity.Force && clouds.Of(t.Controller.Cloud).TakesHosts() { // else such machines are destroyed first
 			qualified := model.Owner + "/" + model.Name
-			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error { return hosts.Find(ctx, qualified, api) })
+			unknown = cli.InModel(ctx, d.Session, t.Name, qualified, func(api wait.StatusAPI) error {
+				return hosts.Find(ctx, qualified, api)
+			})
 		}
 		if err := d.confirm(ctx, api, model, hosts.Names(), how.Release); err != nil {
 			return err
@@ -281,7 +283,8 @@ func (d *destroyModel) gone(ctx context.Context, t cli.Target, api destroyModelA
 			if !obstacles.forced {
 				hint += "; to finish without its agents: juju destroy-model --force " + model.Name
 			}
-			return entity.WithHint(fmt.Errorf("gave up after %s: model %q is still being destroyed", after, model.Name), "%s", hint)
+			return entity.WithHint(fmt.Errorf("gave up after %s: model %q is still being destroyed", after,
+				model.Name), "%s", hint)
 		}
 	}
 }

@@ -243,7 +243,8 @@ func modelPairs(pairs []string) (map[string]string, error) {
 func warnOfOften(s *cli.Session, values map[string]string) {
 	often, err := time.ParseDuration(values[modelconfig.UpdateStatus])
 	if err == nil && 0 < often && often < modelconfig.UsualInterval {
-		s.Warn(fmt.Sprintf("every unit of the model runs update-status each %v: below %v is for tests", often, modelconfig.UsualInterval))
+		s.Warn(fmt.Sprintf("every unit of the model runs update-status each %v: below %v is for tests", often,
+			modelconfig.UsualInterval))
 	}
 }
 

@@ -88,7 +88,8 @@ func (m *modelConfig) showDefaults(ctx context.Context, api modelDefaultsAPI, ar
 	if len(args) == 1 {
 		one, ok := all[args[0]]
 		if !ok {
-			return entity.WithHint(fmt.Errorf("key %q not found in model defaults", args[0]), "To list them: juju model-defaults")
+			return entity.WithHint(fmt.Errorf("key %q not found in model defaults", args[0]),
+				"To list them: juju model-defaults")
 		}
 		all = map[string]entity.ModelDefault{args[0]: one}
 	}

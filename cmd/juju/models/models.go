@@ -94,7 +94,9 @@ func (m *models) run(ctx context.Context) error {
 	if err := cli.CheckListFormat(m.output.Format); err != nil {
 		return err
 	}
-	return cli.WithController(ctx, m.Session, func(t cli.Target, api describeModelsAPI) error { return m.list(ctx, t, api) })
+	return cli.WithController(ctx, m.Session, func(t cli.Target, api describeModelsAPI) error {
+		return m.list(ctx, t, api)
+	})
 }
 
 func (m *models) list(ctx context.Context, t cli.Target, api describeModelsAPI) error {

@@ -144,7 +144,8 @@ func usedError(name string, use entity.SpaceUse) error {
 		return nil
 	}
 	return entity.WithHint(entity.Errorf(entity.InUse, "cannot remove space %q: %s", name, strings.Join(lines, "; ")),
-		"Change these first (juju bind, juju set-constraints), or remove it from them too: juju remove-space %s --force", name)
+		"Change these first (juju bind, juju set-constraints), or remove it from them too: juju remove-space %s --force",
+		name)
 }
 
 func ReloadSpacesCommand(s *cli.Session) *cobra.Command {

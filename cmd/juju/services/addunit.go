@@ -47,7 +47,8 @@ single unit existing, unattached storage instead of new storage.`,
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
 	cli.ManyFlag(cmd, &a.force, "units")
 	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `placements` of the units, separated by commas")
-	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil, "the existing `storage` to attach to the unit, separated by commas")
+	cmd.Flags().StringArrayVar(&a.attach, "attach-storage", nil,
+		"the existing `storage` to attach to the unit, separated by commas")
 	a.wait.Add(cmd, "until the new units are active")
 	s.ModelFlag(cmd)
 	s.PlanFlags(cmd)

@@ -131,7 +131,8 @@ type deployAPI interface {
 	addUnitAPI
 	charms.UploadAPI
 	charms.ArchiveAPI
-	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string, warnings []string, err error)
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string,
+		warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
 

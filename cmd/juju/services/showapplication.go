@@ -71,7 +71,8 @@ type shownApplication struct {
 	Bindings  map[string]string       `yaml:"endpoint-bindings,omitempty" json:"endpoint-bindings,omitempty"`
 }
 
-func describeServices(ctx context.Context, api showApplicationAPI, names []string) (map[string]shownApplication, error) {
+func describeServices(ctx context.Context, api showApplicationAPI,
+	names []string) (map[string]shownApplication, error) {
 	status, err := api.Status(ctx, names...)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,8 @@ func describeServices(ctx context.Context, api showApplicationAPI, names []strin
 	for _, name := range names {
 		s, ok := there[name]
 		if !ok {
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", name), "To list services: juju status")
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", name),
+				"To list services: juju status")
 		}
 		one := shownApplication{Charm: s.CharmURL, Base: entity.BaseOf(s.Series).Short(),
 			Principal: !s.Subordinate,

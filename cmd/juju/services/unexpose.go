@@ -20,6 +20,7 @@ reach each other's ports. With --endpoints, access is blocked only to what juju 
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		return api.Unexpose(cmd.Context(), service, endpoints...)
 	})
-	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "`endpoints` to unexpose, separated by commas; all by default")
+	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil,
+		"`endpoints` to unexpose, separated by commas; all by default")
 	return cmd
 }

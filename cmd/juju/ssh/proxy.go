@@ -21,7 +21,8 @@ type way struct {
 }
 
 func (w *way) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.noChecks, "no-host-key-checks", false, "do not verify the machine's host key (not on cloud local)")
+	cmd.Flags().BoolVar(&w.noChecks, "no-host-key-checks", false,
+		"do not verify the machine's host key (not on cloud local)")
 	cmd.Flags().BoolVar(&w.proxy, "proxy", false,
 		"connect through the controller's machine (default: as the model's proxy-ssh says; not on cloud local)")
 }
@@ -38,7 +39,8 @@ func (w way) checkLocal() error {
 
 // proxyFor returns the controller's machine to connect through, as USER@HOST, or "" to connect directly. It adds the
 // machine's host keys to a known_hosts file.
-func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI, known *strings.Builder) (login string, err error) {
+func (w way) proxyFor(ctx context.Context, s *cli.Session, api sshAPI,
+	known *strings.Builder) (login string, err error) {
 	if !w.proxySet {
 		if w.proxy, err = api.ProxiesSSH(ctx); err != nil {
 			return "", err

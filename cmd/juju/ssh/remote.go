@@ -135,7 +135,8 @@ func authorizedKeys(s *cli.Session, line, given string) (string, error) {
 
 // WithKeys adds its creator's SSH keys to the settings of a new model, if the machines of the controller's cloud accept
 // keys.
-func WithKeys(ctx context.Context, s *cli.Session, st *store.Store, cloud string, config map[string]string) (map[string]string, error) {
+func WithKeys(ctx context.Context, s *cli.Session, st *store.Store, cloud string,
+	config map[string]string) (map[string]string, error) {
 	if !clouds.Of(cloud).TakesKeys() {
 		return config, nil
 	}
@@ -310,7 +311,8 @@ func remotes(ctx context.Context, s *cli.Session, api sshAPI, status *entity.Mod
 		options = append(options, "-o", "StrictHostKeyChecking=yes", "-o", "UserKnownHostsFile="+files,
 			"-o", "GlobalKnownHostsFile=/dev/null")
 	} else {
-		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
+		options = append(options, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+			"-o", "LogLevel=ERROR")
 	}
 	if key := clientKey(st); (anyOwn || proxy != "") && isFile(key) {
 		options = append(options, identity(key)...)

@@ -65,7 +65,8 @@ func machineDirs(s *cli.Session, status *entity.ModelStatus, targets []string) (
 	for _, target := range targets {
 		_, name, named := strings.Cut(target, "@")
 		if named {
-			return nil, cli.Usagef("cannot log in as another user on %s: machines of the local cloud have no users of their own", name)
+			return nil, cli.Usagef("cannot log in as another user on %s: machines of the local cloud have no users of their own",
+				name)
 		}
 		dir, err := localMachine(s, status, target)
 		if err != nil {
@@ -122,7 +123,8 @@ func ToolsDir(machine string) string {
 // onMachineAsRoot is the command that runs the unit agent binary on a machine as root. The words must need no quotes.
 func onMachineAsRoot(machine string, words []string) string {
 	jujud := ToolsDir(machine) + "/jujud" // a link into the directory of the agent binaries
-	return `exec /bin/sh -c 'run="p=\$(readlink -f ` + jujud + `) && exec \"\${p%/*}/unit-agent\" ` + strings.Join(words, " ") +
+	return `exec /bin/sh -c 'run="p=\$(readlink -f ` + jujud + `) && exec \"\${p%/*}/unit-agent\" ` +
+		strings.Join(words, " ") +
 		`"; if [ "$(id -u)" = 0 ]; then exec /bin/sh -c "$run"; else exec sudo -n /bin/sh -c "$run"; fi'`
 }
 
@@ -136,7 +138,8 @@ func localMachine(s *cli.Session, status *entity.ModelStatus, target string) (st
 	if err != nil {
 		return "", err
 	}
-	dir := clouds.Of(t.Controller.Cloud).MachineDir(clouds.Dir(st, t.Controller.Cloud, t.Name), t.Controller.Models[t.Model], instance)
+	dir := clouds.Of(t.Controller.Cloud).MachineDir(clouds.Dir(st, t.Controller.Cloud, t.Name),
+		t.Controller.Models[t.Model], instance)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "machine %s is not on this host", machine),
 			"Run the command on the host of controller %q, as its user.", t.Name)
@@ -162,7 +165,8 @@ func instanceOf(status *entity.ModelStatus, target string) (machine, instance st
 	}
 	// The controller's reply becomes part of paths, and of commands that run as root.
 	if !entity.IsValidMachine(machine) {
-		return "", "", entity.Errorf(entity.Invalid, "the controller returned the invalid machine id %q for %s", machine, target)
+		return "", "", entity.Errorf(entity.Invalid, "the controller returned the invalid machine id %q for %s", machine,
+			target)
 	}
 	instances := map[string]string{}
 	for _, m := range status.AllMachines() {

@@ -60,7 +60,8 @@ func dial(ctx context.Context, h Host, keys Keys) (*Conn, error) {
 		err = known.rejected
 	case err != nil && ctx.Err() == nil && known.accepted:
 		err = entity.WithHint(errors.Join(entity.Errorf(entity.Unauthorized, "the host accepts none of your keys (%s)",
-			signers.names()), signers.skipped), "To try it manually: ssh %s-o BatchMode=yes %s@%s true", portFlag(h), h.User, h.Name)
+			signers.names()), signers.skipped), "To try it manually: ssh %s-o BatchMode=yes %s@%s true",
+			portFlag(h), h.User, h.Name)
 	}
 	if err != nil {
 		conn.Close()

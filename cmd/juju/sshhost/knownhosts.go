@@ -58,12 +58,14 @@ func (k *knownHost) judge(address string, remote net.Addr, key ssh.PublicKey) er
 	case len(wrong.Want) == 0:
 		return entity.WithHint(entity.Errorf(entity.Unauthorized, "its host key is not known: %s %s", key.Type(),
 			ssh.FingerprintSHA256(key)),
-			"To add it, connect manually and compare the fingerprint with the host's: ssh %s%s@%s", portFlag(k.host), k.host.User,
+			"To add it, connect manually and compare the fingerprint with the host's: ssh %s%s@%s",
+			portFlag(k.host), k.host.User,
 			k.host.Name)
 	}
 	known := wrong.Want[0]
 	return entity.WithHint(entity.Errorf(entity.Unauthorized, "THE HOST KEY HAS CHANGED: it is %s %s, and %s:%d has "+
-		"another. Someone may be intercepting the connection", key.Type(), ssh.FingerprintSHA256(key), known.Filename, known.Line),
+		"another. Someone may be intercepting the connection", key.Type(), ssh.FingerprintSHA256(key),
+		known.Filename, known.Line),
 		"If the host was reinstalled, remove its old key: ssh-keygen -R %s", k.host.KnownAs())
 }
 

@@ -243,6 +243,7 @@ func (d *debugLog) line(m debuglog.Message) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("%s: %s %s %s%s", paint(m.Entity, display.Cyan), t.Format(layout), paint(m.Severity, display.LevelColor(m.Severity)),
+	return fmt.Sprintf("%s: %s %s %s%s", paint(m.Entity, display.Cyan), t.Format(layout),
+		paint(m.Severity, display.LevelColor(m.Severity)),
 		display.Line(m.Module+" "+location), display.Message(m.Message, display.Continued))
 }

@@ -205,6 +205,7 @@ func empty(m *entity.ModelStatus, o statusfmt.Options) string {
 
 // noMatch is the error for patterns that match nothing.
 func noMatch(m *entity.ModelStatus) error {
-	return entity.WithHint(entity.Errorf(entity.NotFound, "nothing in model %q matches %s", m.Model.Name, strings.Join(m.Unmatched, ", ")),
+	return entity.WithHint(entity.Errorf(entity.NotFound, "nothing in model %q matches %s", m.Model.Name,
+		strings.Join(m.Unmatched, ", ")),
 		"To see what is in the model: juju status")
 }

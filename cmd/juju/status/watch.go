@@ -22,7 +22,8 @@ func (c *status) draw(text string, m *entity.ModelStatus, o statusfmt.Options) e
 	foot := c.foot(m, o)
 	if room := c.Height() - len(foot); len(lines) > room {
 		more := len(lines) - max(room-1, 1)
-		lines = append(lines[:len(lines)-more], fmt.Sprintf("… %d more lines; to see fewer: juju status --watch %v PATTERN", more, c.watch))
+		lines = append(lines[:len(lines)-more], fmt.Sprintf("… %d more lines; to see fewer: juju status --watch %v PATTERN",
+			more, c.watch))
 	}
 	var b strings.Builder
 	if b.WriteString("\x1b[H"); !c.drawn {

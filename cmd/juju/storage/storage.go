@@ -118,7 +118,8 @@ func rowsOf(all []entity.StorageStatus) [][]string {
 }
 
 // destroyArgs returns the ids of at least one storage instance, and the strength given by the flags.
-func destroyArgs(cmd *cobra.Command, args []string, flags *wait.DestroyFlags) (ids []string, how entity.Destruction, err error) {
+func destroyArgs(cmd *cobra.Command, args []string,
+	flags *wait.DestroyFlags) (ids []string, how entity.Destruction, err error) {
 	ids, err = cli.ParseStorageIDs(args)
 	if err == nil && len(ids) == 0 {
 		err = cli.Usagef("%s requires at least one storage ID", cmd.Name())

@@ -137,7 +137,8 @@ var doneBy = map[string]string{client.Grant: "granted", client.Revoke: "revoked"
 // changeOfferAccess is changeAccess for offers. The names of models have no dots.
 func changeOfferAccess(ctx context.Context, s *cli.Session, action, user, level string, urls []string) error {
 	if !slices.Contains(entity.OfferLevels, level) {
-		return cli.Usage(entity.WithHint(fmt.Errorf("%q offer access not valid", level), "Valid levels: %s", cli.OneOf(entity.OfferLevels)))
+		return cli.Usage(entity.WithHint(fmt.Errorf("%q offer access not valid", level), "Valid levels: %s",
+			cli.OneOf(entity.OfferLevels)))
 	}
 	_, t, err := s.ReadTarget()
 	if err != nil {

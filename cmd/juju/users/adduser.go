@@ -41,7 +41,8 @@ send it over a private channel.`,
 	return cmd
 }
 
-func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, name, displayName string, output cli.Output) error {
+func addUser(ctx context.Context, s *cli.Session, t cli.Target, api usersAPI, name, displayName string,
+	output cli.Output) error {
 	key, err := api.AddUser(ctx, name, displayName)
 	if err != nil {
 		return err

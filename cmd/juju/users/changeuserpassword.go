@@ -90,9 +90,12 @@ func (c *changeUserPassword) setPassword(ctx context.Context, t cli.Target, api 
 		c.Note("Password for %q has been changed.", name)
 		return nil
 	}
-	err = noteAccount(ctx, c.Session, t.Name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
+	err = noteAccount(ctx, c.Session, t.Name, func(ctrl *store.Controller) {
+		ctrl.Password, ctrl.Generated = password, false
+	})
 	if err != nil {
-		return cli.AlsoHint(err, "The password was changed, but not stored on this client. To store it: juju login -c %s", t.Name)
+		return cli.AlsoHint(err, "The password was changed, but not stored on this client. To store it: juju login -c %s",
+			t.Name)
 	}
 	c.Note("Your password has been changed.")
 	return nil

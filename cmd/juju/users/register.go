@@ -109,7 +109,8 @@ func register(ctx context.Context, s *cli.Session, args []string, replace bool) 
 // replaceable returns an error if a controller would be lost if this client knew it no more.
 func replaceable(name string, ctrl *store.Controller) error {
 	if _, own := clouds.Homes[ctrl.Cloud]; own {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was bootstrapped by this client, and would be lost", name),
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"controller %q was bootstrapped by this client, and would be lost", name),
 			"To use another name, or another JUJU_DATA, register without --replace. To destroy it and everything in it: "+
 				"juju destroy-environment %s", name)
 	}
@@ -117,7 +118,8 @@ func replaceable(name string, ctrl *store.Controller) error {
 }
 
 // controllerNameFor prompts for a name for a controller: an unused one, unless the other is replaced.
-func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string, replace bool) (string, error) {
+func controllerNameFor(ctx context.Context, s *cli.Session, c *store.Contents, suggested string,
+	replace bool) (string, error) {
 	_, taken := c.Controllers[suggested]
 	if taken && !replace || clouds.CheckName(suggested) != nil {
 		suggested = ""

@@ -50,7 +50,8 @@ func unregister(ctx context.Context, s *cli.Session, name string, yes bool) erro
 		return err
 	}
 	if _, ok := clouds.Homes[ctrl.Cloud]; ok {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was bootstrapped by this client, and would be lost", name),
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"controller %q was bootstrapped by this client, and would be lost", name),
 			"To destroy it and everything in it: juju destroy-environment %s", name)
 	}
 	if !yes {

@@ -140,7 +140,8 @@ func (u Condition) unsettled(all []Entity) (pending, error) {
 
 // removed is the error for what was removed while its status was awaited.
 func removed(name string) error {
-	return entity.WithHint(entity.Errorf(entity.NotFound, "%s was removed", name), "To wait until something is removed: juju wait-for %s --gone", name)
+	return entity.WithHint(entity.Errorf(entity.NotFound, "%s was removed", name),
+		"To wait until something is removed: juju wait-for %s --gone", name)
 }
 
 // refuses returns an error if waiting for an entity can't help.
@@ -150,7 +151,8 @@ func (u Condition) refuses(t, host Entity) error {
 		err = nil
 	}
 	if r, of := t.Rollout, cmp.Or(t.Of, t.Name); r != nil && r.Stopped != "" && u.Status == "" && u.has(of) {
-		err = entity.WithHint(fmt.Errorf("the upgrade of service %s has stopped: %s", of, r.Stopped), "To %s", display.Line(r.Ways(of)))
+		err = entity.WithHint(fmt.Errorf("the upgrade of service %s has stopped: %s", of, r.Stopped), "To %s",
+			display.Line(r.Ways(of)))
 	}
 	if err == nil {
 		err = host.Failed() // its units cannot start

@@ -58,7 +58,8 @@ func (u Condition) advice(m *entity.ModelStatus) string {
 	case u.command == "" && !u.Gone && u.Query == nil && m != nil && u.quiet(m).Name != "":
 		quiet := u.quiet(m)
 		return fmt.Sprintf("No hook is pending: the charm must set the status to %q, when something changes or in "+
-			"update-status. To wait for its current status: juju wait-for %s --status %s", cmp.Or(u.Status, entity.StatusActive), quiet.Name,
+			"update-status. To wait for its current status: juju wait-for %s --status %s",
+			cmp.Or(u.Status, entity.StatusActive), quiet.Name,
 			quiet.status.Status)
 	case u.command == "":
 		return "To see its status: juju status; to see its log: juju debug-log --no-tail"
@@ -236,7 +237,8 @@ func Until(ctx context.Context, s *cli.Session, api StatusAPI, u Condition, boun
 			return context.Cause(ctx)
 		}
 		if bounded.Err() != nil {
-			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting.text), "%s", u.advice(last))
+			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound,
+				waiting.text), "%s", u.advice(last))
 		}
 	}
 }
@@ -304,7 +306,9 @@ func (u Condition) names(name string) bool {
 
 // removed reports whether something that a pattern matches was there before.
 func (u Condition) removed(pattern string) bool {
-	return u.before != nil && slices.ContainsFunc(Entities(u.before), func(t Entity) bool { return matches(pattern, t.Name) })
+	return u.before != nil && slices.ContainsFunc(Entities(u.before), func(t Entity) bool {
+		return matches(pattern, t.Name)
+	})
 }
 
 func matches(pattern, name string) bool {

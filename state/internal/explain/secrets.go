@@ -53,7 +53,8 @@ func (x *explainer) unitSecrets(ctx context.Context, u modeldb.Unit, depth int) 
 
 // secrets adds what the units for which must holds have to do about secrets of the service and of its units. A service's
 // secrets are its leader's affair: "" if none leads.
-func (x *explainer) secrets(ctx context.Context, service string, must func(unit string) bool, of entity.Tag, depth int) error {
+func (x *explainer) secrets(ctx context.Context, service string, must func(unit string) bool,
+	of entity.Tag, depth int) error {
 	docs, err := x.toldOf(ctx, service)
 	if err != nil || len(docs) == 0 {
 		return err

@@ -63,7 +63,8 @@ func judgeRollout(v *view, service string) *check.Wrong {
 	case s.Life() != entity.Alive:
 		return check.Update(where, "it is being destroyed, and upgraded in batches", "end the upgrade", end)
 	case r.Text("id") == "" || r.Number("batch") < 1 || r.Number("timeout") < int(time.Second):
-		return check.Update(where, "its upgrade in batches can't go on: the record is damaged", "end it: all its units are upgraded at once", end)
+		return check.Update(where, "its upgrade in batches can't go on: the record is damaged",
+			"end it: all its units are upgraded at once", end)
 	}
 	return nil
 }

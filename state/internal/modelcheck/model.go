@@ -259,7 +259,8 @@ func ownerRules() (rules []rule) {
 	}
 	for _, kind := range lifecycle.Kinds {
 		for _, doc := range kind.Owns {
-			if doc.Held != lifecycle.Followed && (doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName || doc.ID == lifecycle.ByTag) {
+			if doc.Held != lifecycle.Followed && (doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName ||
+				doc.ID == lifecycle.ByTag) {
 				of(doc.In, doc.ID, kind.Kind)
 			} // modelPointers covers the other forms, and judgeSecrets what is followed
 		}
@@ -290,7 +291,9 @@ func (v *view) orphanedSettings(where check.DocID, relation int) *check.Wrong {
 }
 
 func (v *view) hasCleanup(kind, arg string) bool {
-	return slices.ContainsFunc(v.Where(modeldb.CleanupsC, "arg", arg), func(r check.Row) bool { return r.Text("kind") == kind })
+	return slices.ContainsFunc(v.Where(modeldb.CleanupsC, "arg", arg), func(r check.Row) bool {
+		return r.Text("kind") == kind
+	})
 }
 
 // needsCleanup reports a missing cleanup. The repair adds it.

@@ -59,7 +59,8 @@ func (v *view) ended(key, token string) bool {
 
 // unlessCleaned reports a document that is left over, unless a cleanup will delete it.
 func (v *view) unlessCleaned(where check.DocID, what, kind, arg string) *check.Wrong {
-	if v.hasCleanup(kind, arg) || kind != modeldb.CleanupSecret && v.hasCleanup(modeldb.CleanupSecret, v.Get(where.Collection, where.ID).Text("secret")) {
+	if v.hasCleanup(kind, arg) || kind != modeldb.CleanupSecret &&
+		v.hasCleanup(modeldb.CleanupSecret, v.Get(where.Collection, where.ID).Text("secret")) {
 		return nil
 	}
 	return check.Remove(where, what, "remove it")
@@ -107,13 +108,15 @@ func (v *view) judgeSecret(where check.DocID, doc check.Row) *check.Wrong {
 	for _, n := range slices.Sorted(maps.Keys(revisions)) {
 		r := revisions.Doc(n)
 		if is := readers[n]; r.Number("readers") != is {
-			return check.Update(where, fmt.Sprintf("%d read its revision %s, and it says %d", is, n, r.Number("readers")), "set that",
+			return check.Update(where, fmt.Sprintf("%d read its revision %s, and it says %d", is, n,
+				r.Number("readers")), "set that",
 				bson.D{{Name: "$set", Value: bson.D{{Name: "revisions." + n + ".readers", Value: is}}}})
 		}
 		number, _ := strconv.Atoi(n)
 		obsolete := readers[n] == 0 && number != doc.Number("latest")
 		if said := r["obsolete"] == true; said != obsolete {
-			return check.Update(where, fmt.Sprintf("its revision %s is said to be obsolete: %v", n, said), "set that from who reads it",
+			return check.Update(where, fmt.Sprintf("its revision %s is said to be obsolete: %v", n, said),
+				"set that from who reads it",
 				bson.D{{Name: "$set", Value: bson.D{{Name: "revisions." + n + ".obsolete", Value: obsolete}}}})
 		}
 		content := modeldb.SecretContentID(doc.Text("_id"), number)

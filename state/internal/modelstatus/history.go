@@ -104,8 +104,9 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 		valid, refuse, what = entity.IsValidService, entity.InvalidService, "service name"
 		keys[modeldb.RemoteKey(id)] = kind
 	case "model":
-		return nil, entity.WithHint(entity.Errorf(entity.NotSupported, "a model has no status history: its status follows from its life "+
-			"and is not recorded"), "To see the status: juju show-model")
+		return nil, entity.WithHint(entity.Errorf(entity.NotSupported,
+			"a model has no status history: its status follows from its life "+
+				"and is not recorded"), "To see the status: juju show-model")
 	default:
 		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind),
 			entity.HistoryKinds)
@@ -118,7 +119,8 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 }
 
 // pastStatuses reads the history of some keys, oldest first.
-func pastStatuses(ctx context.Context, db *modeltxn.DB, keys []string, filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
+func pastStatuses(ctx context.Context, db *modeltxn.DB, keys []string,
+	filter entity.HistoryFilter) ([]modeldb.PastStatus, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
 		query = append(query, bson.DocElem{Name: "since", Value: bson.D{{"$gte", filter.From}}})

@@ -105,9 +105,12 @@ func taskID(d modeldb.Task) string               { return d.ID }
 var taskFields = bson.D{{"number", 1}, {"status", 1}, {"started", 1}, {"completed", 1}}
 
 // readSome reads the documents that match into a map.
-func readSome[D any](ctx context.Context, db *modeltxn.DB, collection string, query, fields bson.D, into map[string]D, id func(D) string) error {
+func readSome[D any](ctx context.Context, db *modeltxn.DB, collection string, query, fields bson.D, into map[string]D,
+	id func(D) string) error {
 	var docs []D
-	err := db.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(&docs) })
+	err := db.Reading(ctx, collection, func(c *mgo.Collection) error {
+		return cursor.Find(c, query).Select(fields).All(&docs)
+	})
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -118,7 +121,8 @@ func readSome[D any](ctx context.Context, db *modeltxn.DB, collection string, qu
 }
 
 // again reads the documents with these ids anew: those that are gone leave the map.
-func again[D any](ctx context.Context, db *modeltxn.DB, collection string, ids []string, fields bson.D, into map[string]D, id func(D) string) error {
+func again[D any](ctx context.Context, db *modeltxn.DB, collection string, ids []string, fields bson.D,
+	into map[string]D, id func(D) string) error {
 	now := map[string]D{}
 	if err := readSome(ctx, db, collection, bson.D{{"_id", bson.D{{"$in", ids}}}}, fields, now, id); err != nil {
 		return err
@@ -251,7 +255,8 @@ func around(touch func(), read func() error) error {
 }
 
 // update reads the changed documents of a collection, and touches what they are part of.
-func (l *Live) update(ctx context.Context, collection string, ids []string, t touched, machines map[string]bool) (err error) {
+func (l *Live) update(ctx context.Context, collection string, ids []string, t touched,
+	machines map[string]bool) (err error) {
 	a := l.all
 	switch collection {
 	case modeldb.ModelC:

@@ -56,10 +56,14 @@ func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 	if a.networks, err = db.Networks(ctx); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.MachinesC, &a.machines, func(d modeldb.Machine) string {
+		return d.ID
+	}); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.ServicesC, &a.services, func(d modeldb.Service) string { return d.Name }); err != nil {
+	if err := readMap(ctx, db, modeldb.ServicesC, &a.services, func(d modeldb.Service) string {
+		return d.Name
+	}); err != nil {
 		return nil, err
 	}
 	if err := readMap(ctx, db, modeldb.UnitsC, &a.units, func(d modeldb.Unit) string { return d.Name }); err != nil {
@@ -71,16 +75,24 @@ func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 	if err := readMap(ctx, db, modeldb.PortsC, &a.ports, func(d modeldb.Ports) string { return d.ID }); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string { return d.Key }); err != nil {
+	if err := readMap(ctx, db, modeldb.ConstraintsC, &a.constraints, func(d modeldb.Constraints) string {
+		return d.Key
+	}); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string { return d.URL }, "files", "warnings"); err != nil {
+	if err := readMap(ctx, db, modeldb.CharmsC, &a.charms, func(d modeldb.Charm) string {
+		return d.URL
+	}, "files", "warnings"); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string { return d.Service }); err != nil {
+	if err := readMap(ctx, db, modeldb.LeadersC, &a.leaders, func(d modeldb.Leader) string {
+		return d.Service
+	}); err != nil {
 		return nil, err
 	}
-	if err := readMap(ctx, db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string { return d.ID }); err != nil {
+	if err := readMap(ctx, db, modeldb.AttachmentsC, &a.attachments, func(d modeldb.Attachment) string {
+		return d.ID
+	}); err != nil {
 		return nil, err
 	}
 	if err := readMap(ctx, db, modeldb.OffersC, &a.offers, offerID); err != nil {
@@ -110,13 +122,16 @@ func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 }
 
 // readMap reads a collection without the given fields.
-func readMap[D any](ctx context.Context, db *modeltxn.DB, collection string, into *map[string]D, id func(D) string, without ...string) error {
+func readMap[D any](ctx context.Context, db *modeltxn.DB, collection string, into *map[string]D, id func(D) string,
+	without ...string) error {
 	fields := map[string]int{"txn-queue": 0, "txn-revno": 0}
 	for _, f := range without {
 		fields[f] = 0
 	}
 	var docs []D
-	err := db.Reading(ctx, collection, func(c *mgo.Collection) error { return cursor.Find(c, nil).Select(fields).All(&docs) })
+	err := db.Reading(ctx, collection, func(c *mgo.Collection) error {
+		return cursor.Find(c, nil).Select(fields).All(&docs)
+	})
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}

@@ -31,7 +31,8 @@ func RelationData(ctx context.Context, db *modeltxn.DB, u modeldb.Unit) ([]entit
 	return all, nil
 }
 
-func relationData(ctx context.Context, db *modeltxn.DB, u modeldb.Unit, r modeldb.Relation) (entity.RelationData, error) {
+func relationData(ctx context.Context, db *modeltxn.DB, u modeldb.Unit,
+	r modeldb.Relation) (entity.RelationData, error) {
 	end, err := r.Endpoint(u.Service)
 	if err != nil {
 		return entity.RelationData{}, err

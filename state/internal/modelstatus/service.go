@@ -51,7 +51,8 @@ func withRollout(shown entity.Status, r *modeldb.Rollout) entity.Status {
 // OfService returns the status of a service: the one set by its leader, or else the worst of its units'. Of equally bad ones
 // it is that of the unit that leads, which speaks for the service, or else the first. workload returns the status of one of
 // its units.
-func OfService(set entity.Status, leader string, units []string, workload func(unit string) entity.Status) entity.Status {
+func OfService(set entity.Status, leader string, units []string,
+	workload func(unit string) entity.Status) entity.Status {
 	if set.Status != entity.StatusUnknown {
 		return set
 	}

@@ -247,7 +247,8 @@ func (db *DB) Leftovers(ctx context.Context, query bson.D) ([]modeldb.Leftover, 
 }
 
 // sorted reads the documents that match a query, in the natural order of their names.
-func sorted[D any](ctx context.Context, db *DB, collection string, query bson.D, name func(D) string) (docs []D, err error) {
+func sorted[D any](ctx context.Context, db *DB, collection string, query bson.D,
+	name func(D) string) (docs []D, err error) {
 	err = db.All(ctx, collection, query, &docs)
 	slices.SortFunc(docs, func(a, b D) int { return entity.CompareNatural(name(a), name(b)) })
 	return docs, err

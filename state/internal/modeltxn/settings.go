@@ -52,7 +52,8 @@ func (db *DB) SettingsOf(ctx context.Context, relation int, names ...string) (ma
 
 // PutSettings merges changes into settings as ChangeSettings does, or, if there are none, inserts begin with
 // the changes. It reports whether any value changes.
-func (db *DB) PutSettings(ctx context.Context, o *Ops, begin modeldb.Settings, changes map[string]any) (changed bool, err error) {
+func (db *DB) PutSettings(ctx context.Context, o *Ops, begin modeldb.Settings,
+	changes map[string]any) (changed bool, err error) {
 	before := o.Len()
 	doc, err := db.Settings(ctx, begin.ID)
 	if entity.IsNotFound(err) {

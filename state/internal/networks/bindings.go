@@ -18,7 +18,8 @@ import (
 )
 
 // Bindings returns the names of the spaces to which a service's endpoints are bound, with the default at "".
-func Bindings(ctx context.Context, db *modeltxn.DB, service modeldb.Service, meta *charm.Meta) (map[string]string, error) {
+func Bindings(ctx context.Context, db *modeltxn.DB, service modeldb.Service,
+	meta *charm.Meta) (map[string]string, error) {
 	var doc modeldb.Networks // which always has alpha
 	var err error
 	if len(service.Bindings) > 0 {
@@ -34,7 +35,8 @@ func Bindings(ctx context.Context, db *modeltxn.DB, service modeldb.Service, met
 // Merge returns a service's bindings with others, given by the names of their spaces, merged in, and asserts that these
 // spaces stay. An endpoint that was bound like the default follows it. The error is entity.NotFound for what the model or the
 // charm does not have.
-func Merge(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, meta *charm.Meta, was []modeldb.Binding, others map[string]string) ([]modeldb.Binding, error) {
+func Merge(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, meta *charm.Meta, was []modeldb.Binding,
+	others map[string]string) ([]modeldb.Binding, error) {
 	doc, err := db.Networks(ctx)
 	if err != nil {
 		return nil, err
@@ -141,7 +143,8 @@ type Rebinding struct {
 // Of returns the service's bindings with the others merged in. The error is entity.Invalid, and names the machines, if units are
 // on machines that have no address in one of the spaces, unless that is forced. What these units have published in their
 // relations is left to a cleanup.
-func (r Rebinding) Of(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service) ([]modeldb.Binding, error) {
+func (r Rebinding) Of(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops,
+	service modeldb.Service) ([]modeldb.Binding, error) {
 	if service.Life != entity.Alive {
 		return nil, entity.Errorf(entity.NotAlive, "service is not alive")
 	}
@@ -179,7 +182,8 @@ func publish(o *modeltxn.Ops, token, service string) {
 
 // placesOf reads the machines of services' units, by service, in a fixed number of queries. It asserts that the services get no
 // other units: what is decided about these machines would not be about theirs.
-func placesOf(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, services ...modeldb.Service) (map[string][]modeldb.Machine, error) {
+func placesOf(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops,
+	services ...modeldb.Service) (map[string][]modeldb.Machine, error) {
 	names, keys := make([]string, len(services)), make([]string, len(services))
 	for i, s := range services {
 		names[i], keys[i] = s.Name, modeldb.ServiceKey(s.Name)
@@ -251,7 +255,8 @@ func Lacks(doc modeldb.Networks, service modeldb.Service, m modeldb.Machine) (na
 		return nil
 	}
 	for _, b := range service.Bindings {
-		if name := doc.NameOf(b.Space); name != entity.AlphaSpace && doc.InSpace(b.Space, m.Addresses) == "" && !slices.Contains(names, name) {
+		if name := doc.NameOf(b.Space); name != entity.AlphaSpace && doc.InSpace(b.Space, m.Addresses) == "" &&
+			!slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -261,7 +266,8 @@ func Lacks(doc modeldb.Networks, service modeldb.Service, m modeldb.Machine) (na
 // AddressFor returns the address of a machine that an endpoint of a service uses: the first in its space. Those that are
 // bound to alpha, which is whatever the cloud gives, use the preferred one; so do those that are bound, by force, to a space
 // in which the machine has no address, and then ok is false.
-func AddressFor(doc modeldb.Networks, service modeldb.Service, endpoint string, addresses []string) (address string, ok bool) {
+func AddressFor(doc modeldb.Networks, service modeldb.Service, endpoint string,
+	addresses []string) (address string, ok bool) {
 	space := service.SpaceFor(endpoint)
 	if len(addresses) == 0 {
 		return "", false

@@ -33,7 +33,8 @@ func Demands(doc modeldb.Networks, cons constraints.Value, bound []string) (all 
 			if slices.Contains(bound, space.Name) {
 				why = "bound"
 			}
-			return all, entity.WithHint(entity.Errorf(entity.Invalid, "space %q is excluded by the constraints, and %s", space.Name, why),
+			return all, entity.WithHint(entity.Errorf(entity.Invalid,
+				"space %q is excluded by the constraints, and %s", space.Name, why),
 				"Take it out of one of them: constraints are written as in spaces=db,^dmz")
 		}
 	}
@@ -55,7 +56,8 @@ func named(doc modeldb.Networks, names []string) (all []entity.Space, err error)
 
 // Demand returns what constraints, and the bindings of services, demand of a machine, and asserts that these spaces and their
 // subnets stay: the transaction stores the constraints, or places a unit by them.
-func Demand(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, cons constraints.Value, services ...modeldb.Service) (entity.MachineSpaces, modeldb.Networks, error) {
+func Demand(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, cons constraints.Value,
+	services ...modeldb.Service) (entity.MachineSpaces, modeldb.Networks, error) {
 	doc, err := db.Networks(ctx)
 	if err != nil {
 		return entity.MachineSpaces{}, doc, err
@@ -68,7 +70,8 @@ func Demand(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, cons constrai
 }
 
 // DemandsOf is Demand without the assertion.
-func DemandsOf(doc modeldb.Networks, cons constraints.Value, services ...modeldb.Service) (entity.MachineSpaces, error) {
+func DemandsOf(doc modeldb.Networks, cons constraints.Value,
+	services ...modeldb.Service) (entity.MachineSpaces, error) {
 	var bound []string
 	for _, s := range services {
 		for _, b := range s.Bindings {

@@ -133,7 +133,8 @@ func (n Networks) Reload(ctx context.Context, subnets []entity.Subnet) error {
 				now.ID, now.Space = strconv.Itoa(doc.Last), entity.AlphaSpaceID
 			}
 			doc.Subnets = append(doc.Subnets, now)
-			same = same && known && was.ProviderID == s.ProviderID && was.Network == s.Network && slices.Equal(was.Zones, s.Zones)
+			same = same && known && was.ProviderID == s.ProviderID && was.Network == s.Network &&
+				slices.Equal(was.Zones, s.Zones)
 		}
 		if same {
 			return mongo.ErrNothing
@@ -194,7 +195,8 @@ func (n Networks) stillFulfilled(ctx context.Context, o *modeltxn.Ops, doc model
 
 // MoveSubnets moves subnets to a space. The error is entity.Invalid, and names the machines, if some would then have no
 // address in a space to which a service on them is bound, unless force is set.
-func (n Networks) MoveSubnets(ctx context.Context, name string, cidrs []string, force bool) (moved []entity.MovedSubnet, err error) {
+func (n Networks) MoveSubnets(ctx context.Context, name string, cidrs []string,
+	force bool) (moved []entity.MovedSubnet, err error) {
 	err = n.change(ctx, func(o *modeltxn.Ops, doc *modeldb.Networks) error {
 		space, err := Named(*doc, name)
 		if err != nil {
@@ -369,7 +371,8 @@ func inUse(name string, use entity.SpaceUse) error {
 		by = append(by, "by the constraints of "+strings.Join(owners, ", "))
 	}
 	return entity.WithHint(entity.Errorf(entity.InUse, "it is used %s", strings.Join(by, " and ")),
-		"Change these first (juju bind, juju set-constraints), or remove it from them too: juju remove-space %s --force", name)
+		"Change these first (juju bind, juju set-constraints), or remove it from them too: juju remove-space %s --force",
+		name)
 }
 
 // Uses returns what keeps a space from being removed.
@@ -390,7 +393,8 @@ func (n Networks) Uses(ctx context.Context, name string) (entity.SpaceUse, error
 }
 
 // usesOf returns what uses a space: the services that are bound to it, and what else does.
-func (n Networks) usesOf(ctx context.Context, doc modeldb.Networks, space entity.Space, bound []modeldb.Service) (use entity.SpaceUse, err error) {
+func (n Networks) usesOf(ctx context.Context, doc modeldb.Networks, space entity.Space,
+	bound []modeldb.Service) (use entity.SpaceUse, err error) {
 	for _, s := range bound {
 		use.Bound = append(use.Bound, s.Name)
 	}

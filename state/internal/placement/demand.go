@@ -27,8 +27,10 @@ func (u Units) demands(ctx context.Context, machine string) (bson.D, error) {
 	}
 	m, err := u.DB.Machine(ctx, machine)
 	if why := networks.Misses(d.Networks, d.MachineSpaces, m.Addresses); err == nil && why != "" {
-		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to machine %s: %s", u.Service.Name, machine, why),
-			"To see to what the service is bound, and its constraints: juju show-application %s, juju constraints %[1]s", u.Service.Name)
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to machine %s: %s",
+			u.Service.Name, machine, why),
+			"To see to what the service is bound, and its constraints: juju show-application %s, juju constraints %[1]s",
+			u.Service.Name)
 	}
 	return d.keeps(m), err
 }

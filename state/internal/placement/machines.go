@@ -89,7 +89,8 @@ func AddMachine(o *modeltxn.Ops, doc modeldb.Machine, c constraints.Value) {
 }
 
 // Beside returns the statuses and constraints of machines by their keys, in two queries.
-func Beside(ctx context.Context, db *modeltxn.DB, machines []modeldb.Machine) (said map[string]modeldb.Status, constraints map[string]string,
+func Beside(ctx context.Context, db *modeltxn.DB,
+	machines []modeldb.Machine) (said map[string]modeldb.Status, constraints map[string]string,
 	err error) {
 	said, constraints = map[string]modeldb.Status{}, map[string]string{}
 	keys := make([]string, len(machines))

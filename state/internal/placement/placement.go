@@ -119,7 +119,8 @@ func number(ctx context.Context, db *modeltxn.DB, last, all []Place) error {
 func Check(ctx context.Context, db *modeltxn.DB, at entity.Placement, service, series string) error {
 	switch {
 	case at.Manual != "":
-		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot assign unit of %q to %s: it is not a machine of the model", service, at),
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"cannot assign unit of %q to %s: it is not a machine of the model", service, at),
 			"Add the host, then specify its machine: juju add-machine %s", at)
 	case at.Machine == "":
 		return nil

@@ -19,7 +19,8 @@ import (
 
 // Expose exposes endpoints of a service, and replaces what they were exposed to; all endpoints to everyone if there are
 // none. Other endpoints stay as they are.
-func Expose(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
+func Expose(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service,
+	endpoints entity.ExposedEndpoints) error {
 	if len(endpoints) == 0 {
 		endpoints = entity.Everywhere()
 	}
@@ -43,7 +44,8 @@ func Expose(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service model
 }
 
 // checkExposed checks that the charm has the endpoints, and that the spaces exist, and asserts that these stay.
-func checkExposed(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service, endpoints entity.ExposedEndpoints) error {
+func checkExposed(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service modeldb.Service,
+	endpoints entity.ExposedEndpoints) error {
 	ch, err := db.Charm(ctx, service.CharmURL)
 	if err != nil {
 		return err
@@ -96,7 +98,8 @@ func setExposed(o *modeltxn.Ops, service modeldb.Service, after entity.ExposedEn
 	if after.Equal(service.ExposedEndpoints()) {
 		return mongo.ErrNothing
 	}
-	o.Update(modeldb.ServicesC, service.Name, append(service.KeepsExposed(), modeltxn.IsAlive...), modeldb.SetExposed(after))
+	o.Update(modeldb.ServicesC, service.Name, append(service.KeepsExposed(), modeltxn.IsAlive...),
+		modeldb.SetExposed(after))
 	return nil
 }
 

@@ -22,7 +22,8 @@ func NameOf(model modeldb.Model, service string, revision int) string {
 }
 
 // of returns the profile that units of a service get with a charm; an empty one if the charm has none.
-func of(ctx context.Context, db *modeltxn.DB, model modeldb.Model, service, charmURL string) (entity.CharmProfile, error) {
+func of(ctx context.Context, db *modeltxn.DB, model modeldb.Model, service,
+	charmURL string) (entity.CharmProfile, error) {
 	ch, err := db.Charm(ctx, charmURL)
 	if err != nil || ch.Profile == nil || ch.Profile.IsEmpty() {
 		return entity.CharmProfile{}, err
@@ -174,7 +175,8 @@ func allWanted(ctx context.Context, db *modeltxn.DB) (map[string][]entity.CharmP
 
 // Awaited returns the name of the profile that a unit must wait for before it deploys the charm that it should run, "" for
 // none. machine is the one that the unit is on.
-func Awaited(ctx context.Context, db *modeltxn.DB, u modeldb.Unit, svc modeldb.Service, machine modeldb.Machine) (string, error) {
+func Awaited(ctx context.Context, db *modeltxn.DB, u modeldb.Unit, svc modeldb.Service,
+	machine modeldb.Machine) (string, error) {
 	if machine.Profiles == nil || u.Life != entity.Alive {
 		return "", nil
 	}

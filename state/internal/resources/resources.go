@@ -101,7 +101,8 @@ func Check(meta *charm.Meta, name string) error {
 
 // Give gives a service the files of uploads, for the resources that a charm declares. It
 // returns the new value of modeldb.Service.Resources.
-func Give(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta, ids map[string]string) (int64, error) {
+func Give(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Service, meta *charm.Meta,
+	ids map[string]string) (int64, error) {
 	if len(ids) == 0 {
 		return s.Resources, nil
 	}
@@ -147,7 +148,8 @@ func Give(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, s modeldb.Servi
 
 // SetFetched records in a transaction that a unit has fetched the file of a resource. It returns
 // mongo.ErrNothing if that is already recorded.
-func SetFetched(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, unit, name string, file entity.ResourceFile) error {
+func SetFetched(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, unit, name string,
+	file entity.ResourceFile) error {
 	key := modeldb.UnitKey(unit)
 	doc, err := read(ctx, db, key)
 	if err != nil {

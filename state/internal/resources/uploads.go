@@ -183,7 +183,8 @@ func (r Resources) CheckUser(ctx context.Context, user string, ids ...string) er
 	docs, err := r.pending(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}})
 	for _, doc := range docs {
 		if !strings.EqualFold(doc.User, user) {
-			return entity.WithHint(entity.Errorf(entity.Unauthorized, "the upload of resource %q of service %q is user %q's", doc.Resource, doc.Service, doc.User),
+			return entity.WithHint(entity.Errorf(entity.Unauthorized, "the upload of resource %q of service %q is user %q's",
+				doc.Resource, doc.Service, doc.User),
 				"Upload the file yourself, or ask an administrator of the model.")
 		}
 	}

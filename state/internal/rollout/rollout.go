@@ -132,7 +132,8 @@ func some(ailing []member) string {
 // Advance takes the next step of a service's rollout, if there is one to take. It returns how long to wait for a change
 // before it is called again; 0 if the rollout has ended or stopped. lost reports whether a unit's agent is lost, which is
 // not in the database.
-func Advance(ctx context.Context, db *modeltxn.DB, service string, lost func(unit string) bool) (again time.Duration, err error) {
+func Advance(ctx context.Context, db *modeltxn.DB, service string,
+	lost func(unit string) bool) (again time.Duration, err error) {
 	now := db.Now()
 	err = db.Change(ctx, func(o *modeltxn.Ops) error {
 		again = 0
@@ -220,7 +221,8 @@ func Holds(s modeldb.Service, u modeldb.Unit, ailing func() (string, error)) (wh
 	if r == nil || u.CharmURL == "" || u.CharmURL == s.CharmURL || u.InTurn(r) || u.Life != entity.Alive {
 		return "", false, nil
 	}
-	why = fmt.Sprintf("unit %q keeps charm %s until its turn: service %q is upgraded to %s, %s at a time", u.Name, u.CharmURL, s.Name,
+	why = fmt.Sprintf("unit %q keeps charm %s until its turn: service %q is upgraded to %s, %s at a time",
+		u.Name, u.CharmURL, s.Name,
 		s.CharmURL, entity.Counted(r.Batch, "unit"))
 	if r.Stopped != "" {
 		return why + "; the upgrade has stopped: " + r.Stopped, true, nil

@@ -20,7 +20,8 @@ const retryAfter = 5 * time.Minute
 
 // Commit adds the changes of a unit's hook to a transaction, which asserts that the unit exists and is not Dead. The same
 // changes can be committed again: what was done is not done twice.
-func (s Secrets) Commit(ctx context.Context, p *Plan, o *modeltxn.Ops, u modeldb.Unit, changes entity.SecretChanges) error {
+func (s Secrets) Commit(ctx context.Context, p *Plan, o *modeltxn.Ops, u modeldb.Unit,
+	changes entity.SecretChanges) error {
 	h := &hookChange{change: s.change(p, o), unit: u, epoch: changes.Epoch}
 	for _, step := range []func() error{
 		func() error { return each(changes.Create, func(n entity.NewSecret) error { return h.create(ctx, n) }) },

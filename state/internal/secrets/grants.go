@@ -85,7 +85,8 @@ func (h *hookChange) grant(ctx context.Context, g entity.SecretGrant) error {
 	}
 	far := rel.Counterpart(h.unit.Service)
 	if service != far.Service {
-		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q", g.ID, g.Subject, rel.Key)
+		return entity.Errorf(entity.Invalid, "cannot grant secret %q to %q: it is not at the other end of relation %q",
+			g.ID, g.Subject, rel.Key)
 	}
 	made := modeldb.SecretGrant{Subject: modeldb.PartyKey(g.Subject), Scope: modeldb.RelationKey(rel.ID), ScopeName: rel.Key}
 	if far.Remote {
@@ -136,7 +137,8 @@ func (c *change) assertSubject(ctx context.Context, name string) error {
 		collection, life = modeldb.UnitsC, u.Life
 	} else if s, err := c.DB.Service(ctx, name); entity.IsNotFound(err) {
 		if _, err := c.DB.Remote(ctx, name); err == nil {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot grant a secret to %q, which is in another model", name),
+			return entity.WithHint(entity.Errorf(entity.NotSupported,
+				"cannot grant a secret to %q, which is in another model", name),
 				"Secrets of the model are for applications of the model. A charm whose application is offered can share its own.")
 		}
 		return err

@@ -95,7 +95,8 @@ func (c *change) freeLabel(ctx context.Context, owner, service, label string) er
 		case !ofUnit:
 			return entity.Errorf(entity.AlreadyExists, "secret label %q for application %q already exists", label, service)
 		case !strings.HasPrefix(owner, "u#"):
-			return entity.Errorf(entity.AlreadyExists, "secret label %q for a unit of application %q already exists", label, service)
+			return entity.Errorf(entity.AlreadyExists, "secret label %q for a unit of application %q already exists", label,
+				service)
 		}
 	}
 	return nil

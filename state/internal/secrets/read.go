@@ -175,7 +175,8 @@ func (s Secrets) Read(ctx context.Context, u modeldb.Unit, q entity.SecretQuery)
 }
 
 // labelled returns the ID of the secret that a unit calls by a label: its own or its service's, or one that it has read.
-func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb.SecretConsumer, label string) (string, error) {
+func (s Secrets) labelled(ctx context.Context, u modeldb.Unit, tracked []modeldb.SecretConsumer,
+	label string) (string, error) {
 	for _, c := range tracked {
 		if c.Label != label || label == "" {
 			continue
@@ -313,7 +314,9 @@ func (s Secrets) infos(ctx context.Context, docs []modeldb.Secret, access bool) 
 				info.Access = append(info.Access, entity.SecretAccess{Subject: modeldb.PartyTag(g.Subject, "").ID, Scope: g.ScopeName, Relation: relation})
 			}
 		}
-		slices.SortFunc(info.Access, func(a, b entity.SecretAccess) int { return entity.CompareNatural(a.Subject, b.Subject) })
+		slices.SortFunc(info.Access, func(a, b entity.SecretAccess) int {
+			return entity.CompareNatural(a.Subject, b.Subject)
+		})
 		infos = append(infos, info)
 	}
 	slices.SortFunc(infos, func(a, b entity.SecretInfo) int { return strings.Compare(a.ID, b.ID) })

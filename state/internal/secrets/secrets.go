@@ -24,7 +24,8 @@ type Secrets struct {
 
 // errNoKey is the error of whatever needs content while the controller has no key.
 func errNoKey() error {
-	return entity.WithHint(entity.Errorf(entity.NotSupported, "the controller does not have the key that seals the content of secrets"),
+	return entity.WithHint(entity.Errorf(entity.NotSupported,
+		"the controller does not have the key that seals the content of secrets"),
 		"Its log says why, and what to do: juju debug-log --model controller --include-module juju.agent.controller")
 }
 

@@ -64,7 +64,8 @@ func (s Secrets) Shared(ctx context.Context, rel modeldb.Relation) (map[string][
 
 // ReadShared returns a revision of a secret that a relation shares with another model; the latest if it is 0. The errors are
 // those of Read.
-func (s Secrets) ReadShared(ctx context.Context, rel modeldb.Relation, id string, revision int) (v entity.SecretValue, err error) {
+func (s Secrets) ReadShared(ctx context.Context, rel modeldb.Relation, id string,
+	revision int) (v entity.SecretValue, err error) {
 	var d documents
 	end, _ := rel.RemoteEnd()
 	scope, grant := modeldb.RelationKey(rel.ID), modeldb.SecretGrantID(id, modeldb.ServiceKey(end.Service))
@@ -117,7 +118,8 @@ func known(doc modeldb.Secret, revisions []int) []int {
 
 // SetReaders adds to a transaction what makes the revisions that the other model of a relation is known to track those that it
 // says: by the secrets' IDs. It changes a few secrets at a time; again is true if it may have left some.
-func (s Secrets) SetReaders(ctx context.Context, p *Plan, o *modeltxn.Ops, rel modeldb.Relation, tracked map[string][]int) (again bool, err error) {
+func (s Secrets) SetReaders(ctx context.Context, p *Plan, o *modeltxn.Ops, rel modeldb.Relation,
+	tracked map[string][]int) (again bool, err error) {
 	grants, _, err := s.shared(ctx, rel)
 	if err != nil {
 		return false, err
@@ -186,7 +188,8 @@ func (h *hookChange) trackElsewhere(ctx context.Context, uri entity.SecretURI, t
 }
 
 // elsewhereOf returns what the unit's model knows of a secret of another model: Revision is 0 if the latest is to be read.
-func (s Secrets) elsewhereOf(ctx context.Context, u modeldb.Unit, mine modeldb.SecretConsumer, q entity.SecretQuery) (entity.SecretValue, error) {
+func (s Secrets) elsewhereOf(ctx context.Context, u modeldb.Unit, mine modeldb.SecretConsumer,
+	q entity.SecretQuery) (entity.SecretValue, error) {
 	var unit modeldb.Party
 	there, err := s.read(ctx, modeldb.UnitKey(u.Name), &unit)
 	if err != nil || !there || unit.Token != mine.Token {

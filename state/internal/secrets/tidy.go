@@ -104,7 +104,8 @@ func (s Secrets) Tell(ctx context.Context, id string) error {
 }
 
 // tell has units told of the latest revisions of what they have read.
-func (s Secrets) tell(ctx context.Context, readers []modeldb.SecretConsumer, latest func(modeldb.SecretConsumer) int) error {
+func (s Secrets) tell(ctx context.Context, readers []modeldb.SecretConsumer,
+	latest func(modeldb.SecretConsumer) int) error {
 	return s.DB.Change(ctx, func(o *modeltxn.Ops) error {
 		for _, r := range readers {
 			var now modeldb.SecretConsumer

@@ -75,7 +75,10 @@ func StoresOf(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, service str
 	}
 	meta := *ch.Meta
 	meta.Storage = maps.Clone(meta.Storage)
-	maps.DeleteFunc(meta.Storage, func(name string, _ charm.Storage) bool { _, has := former.Meta.Storage[name]; return !has })
+	maps.DeleteFunc(meta.Storage, func(name string, _ charm.Storage) bool {
+		_, has := former.Meta.Storage[name]
+		return !has
+	})
 	return &meta, nil
 }
 
@@ -93,7 +96,8 @@ type Grant struct {
 
 // New adds the storage of a new unit of a service: the instances in attach, and new ones up to the number specified
 // for the service's units.
-func (g Grant) New(ctx context.Context, o *modeltxn.Ops, stores map[string]entity.StorageConstraints, attach []string) error {
+func (g Grant) New(ctx context.Context, o *modeltxn.Ops, stores map[string]entity.StorageConstraints,
+	attach []string) error {
 	counts := map[string]uint64{}
 	for _, id := range attach {
 		s, err := g.DB.Storage(ctx, id)
@@ -267,7 +271,8 @@ func Attach(ctx context.Context, db *modeltxn.DB, unit, id string) error {
 
 // Add adds new instances to a unit for one of its charm's stores, and returns their ids. Pool and size default to those of the
 // service's units.
-func Add(ctx context.Context, db *modeltxn.DB, unit, store string, c entity.StorageConstraints) (ids []string, err error) {
+func Add(ctx context.Context, db *modeltxn.DB, unit, store string,
+	c entity.StorageConstraints) (ids []string, err error) {
 	err = change(ctx, db, unit, func(o *modeltxn.Ops, g Grant) error {
 		ids, err = g.More(ctx, o, store, c)
 		return err

@@ -147,7 +147,8 @@ func (p Pools) own(ctx context.Context, name string) (model modeldb.Model, doc m
 }
 
 // poolOf reads a pool by its name. own reports whether it was created by a user.
-func poolOf(ctx context.Context, db *modeltxn.DB, model modeldb.Model, name string) (doc modeldb.Pool, own bool, err error) {
+func poolOf(ctx context.Context, db *modeltxn.DB, model modeldb.Model,
+	name string) (doc modeldb.Pool, own bool, err error) {
 	for _, p := range entity.StoragePools(model.Cloud) {
 		if p.Name == name {
 			return modeldb.Pool{Name: p.Name, Provider: p.Provider}, false, nil
@@ -161,7 +162,8 @@ func poolOf(ctx context.Context, db *modeltxn.DB, model modeldb.Model, name stri
 type Used map[string]entity.StoragePool
 
 // Pool reads a pool for storage that the transaction adds or specifies, and asserts that it is not removed meanwhile.
-func (u Used) Pool(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, model modeldb.Model, name string) (entity.StoragePool, error) {
+func (u Used) Pool(ctx context.Context, db *modeltxn.DB, o *modeltxn.Ops, model modeldb.Model,
+	name string) (entity.StoragePool, error) {
 	if pool, ok := u[name]; ok {
 		return pool, nil
 	}
@@ -234,7 +236,8 @@ func (p Pools) EndImport(ctx context.Context, filesystem, id string) error {
 }
 
 // importing reads the model and a pool for an import, and checks that the filesystem is free.
-func (p Pools) importing(ctx context.Context, pool, filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
+func (p Pools) importing(ctx context.Context, pool,
+	filesystem string) (model modeldb.Model, from entity.StoragePool, err error) {
 	if model, err = p.db.AliveModel(ctx); err != nil {
 		return model, from, err
 	}

@@ -109,7 +109,9 @@ var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
 
 // read reads fields of the tasks that match a query; all fields for nil.
 func (t Tasks) read(ctx context.Context, query, fields bson.D, docs *[]modeldb.Task) error {
-	return t.db.Reading(ctx, modeldb.TasksC, func(c *mgo.Collection) error { return cursor.Find(c, query).Select(fields).All(docs) })
+	return t.db.Reading(ctx, modeldb.TasksC, func(c *mgo.Collection) error {
+		return cursor.Find(c, query).Select(fields).All(docs)
+	})
 }
 
 // withTasks reads the tasks of some operations, and returns both in order.

@@ -89,7 +89,8 @@ func (w Watches) Application(ctx context.Context, s Scope) (int64, error) {
 // AgentTopics returns what a unit's agent watches to read again what it knows of the unit and its relations. The unit of a
 // subordinate is on its principal's machine. Settings in relations are not among them.
 func (w Watches) AgentTopics(unit entity.UnitInfo, machine string, relations []entity.RelationInfo) []watcher.Topic {
-	topics := append(unitTopics(unit.Name, unit.Service, unit.Principal, machine), relationTopics(unit.Service, unit.Principal)...)
+	topics := append(unitTopics(unit.Name, unit.Service, unit.Principal, machine),
+		relationTopics(unit.Service, unit.Principal)...)
 	for _, rel := range relations {
 		topics = append(topics, w.ScopeOf(unit, rel).Topic())
 	}

@@ -114,7 +114,8 @@ func failed(code int32, text string) wire.Reply {
 
 // failedCommand returns the OP_REPLY of a failed command.
 func failedCommand(code int32, text string) wire.Reply {
-	doc := bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
+	doc := bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg",
+		text).AppendInt32("code", code).Build()
 	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 

@@ -32,7 +32,8 @@ type changeStream struct {
 // watch opens a change stream: $changeStream, then perhaps a $match, then perhaps a $project.
 func (r *request) watch(a *aggregation) (*cursor, error) {
 	if r.inTxn {
-		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Operation not permitted in transaction :: caused by :: $changeStream is not allowed")
 	}
 	st := &changeStream{store: r.s.store, run: r.s.run, db: r.db, collection: a.collection}
 	if err := r.compileStream(st, a); err != nil {
@@ -248,18 +249,22 @@ func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.V
 	if now.Type != 0 {
 		dst = bsoncore.AppendValueElement(dst, "fullDocument", now)
 	}
-	dst = bsoncore.AppendDocumentElement(dst, "ns", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.Collection).Build())
+	dst = bsoncore.AppendDocumentElement(dst, "ns", bsoncore.NewDocumentBuilder().AppendString("db",
+		e.DB).AppendString("coll", e.Collection).Build())
 	if e.Kind == storage.Renamed {
-		dst = bsoncore.AppendDocumentElement(dst, "to", bsoncore.NewDocumentBuilder().AppendString("db", e.DB).AppendString("coll", e.To).Build())
+		dst = bsoncore.AppendDocumentElement(dst, "to", bsoncore.NewDocumentBuilder().AppendString("db",
+			e.DB).AppendString("coll", e.To).Build())
 	}
 	if e.ID.Type != 0 {
-		dst = bsoncore.AppendDocumentElement(dst, "documentKey", bsoncore.NewDocumentBuilder().AppendValue("_id", e.ID).Build())
+		dst = bsoncore.AppendDocumentElement(dst, "documentKey",
+			bsoncore.NewDocumentBuilder().AppendValue("_id", e.ID).Build())
 	}
 	if e.Change != nil {
 		dst = bsoncore.AppendDocumentElement(dst, "updateDescription", e.Change)
 	}
 	if e.By.Session != nil {
-		dst = bsoncore.AppendDocumentElement(dst, "lsid", bsoncore.NewDocumentBuilder().AppendBinary("id", bson.TypeBinaryUUID, e.By.Session).Build())
+		dst = bsoncore.AppendDocumentElement(dst, "lsid", bsoncore.NewDocumentBuilder().AppendBinary("id",
+			bson.TypeBinaryUUID, e.By.Session).Build())
 		dst = bsoncore.AppendInt64Element(dst, "txnNumber", e.By.Number)
 	}
 	dst, _ = bsoncore.AppendDocumentEnd(dst, 0)
@@ -267,7 +272,8 @@ func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.V
 }
 
 func (st *changeStream) invalidate(number uint64) bsoncore.Document {
-	return bsoncore.NewDocumentBuilder().AppendDocument("_id", st.token(number)).AppendString("operationType", "invalidate").
+	return bsoncore.NewDocumentBuilder().AppendDocument("_id",
+		st.token(number)).AppendString("operationType", "invalidate").
 		AppendTimestamp("clusterTime", uint32(time.Now().Unix()), uint32(number)).Build()
 }
 

@@ -126,7 +126,8 @@ func (r *request) flowing(a *aggregation) (*cursor, error) {
 	}
 	if a.collection == "" {
 		name, _ := a.first()
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"{aggregate: 1} is not valid for '%s'; a collection is required.", name)
 	}
 	cur.flow, cur.mem = &flow{late: r.late}, r.s.ledger(cur)
 	late := func() error { return cur.flow.late() }
@@ -145,7 +146,8 @@ func (r *request) flowing(a *aggregation) (*cursor, error) {
 }
 
 // selecting makes the beginning of a pipeline the selection of cur.
-func (r *request) selecting(cur *cursor, a *aggregation, p *pipeline.Pipeline, late func() error) (pipeline.Source, error) {
+func (r *request) selecting(cur *cursor, a *aggregation, p *pipeline.Pipeline,
+	late func() error) (pipeline.Source, error) {
 	ch, err := chosenBy(&p.Head, a.hint)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,8 @@ func chosenBy(h *pipeline.Head, hint bsoncore.Value) (ch choice, err error) {
 // put replaces the content of a collection by an aggregation's result, at once.
 func (r *request) put(cur *cursor, to *pipeline.Target) (err error) {
 	if r.inTxn {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $out is not allowed")
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Operation not permitted in transaction :: caused by :: $out is not allowed")
 	}
 	db := r.db
 	if to.DB != "" {
@@ -228,7 +231,8 @@ func (r *request) put(cur *cursor, to *pipeline.Target) (err error) {
 // collStatsStage returns the document that $collStats produces.
 func (r *request) collStatsStage(collection string, options bsoncore.Value) (bsoncore.Document, error) {
 	if r.inTxn {
-		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Operation not permitted in transaction :: caused by :: $collStats is not allowed")
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Operation not permitted in transaction :: caused by :: $collStats is not allowed")
 	}
 	if options.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(40166, "$collStats must take a nested object but found: %s", options)

@@ -194,7 +194,8 @@ func indexFields(v bsoncore.Value) ([]query.Field, error) {
 			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Values in the index key pattern must be 1 or -1: %s", v)
 		}
 		if path == "" || path[0] == '$' || path[0] == '.' || path[len(path)-1] == '.' {
-			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot have an empty or $-prefixed field name: %q", path)
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex,
+				"Index keys cannot have an empty or $-prefixed field name: %q", path)
 		}
 		f := query.Field{Path: path, Desc: n < 0}
 		if slices.ContainsFunc(fields, func(o query.Field) bool { return o.Path == path }) {

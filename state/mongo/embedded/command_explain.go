@@ -229,7 +229,8 @@ func (r *request) explained(verbosity string, parse func() (*explanation, error)
 // stage.
 func (r *request) appendExplained(e *explanation, doc bsoncore.Document) {
 	if e.pipeline != nil && (len(e.pipeline.Rest) > 0 || e.pipeline.Out != nil) {
-		list := bsoncore.NewArrayBuilder().AppendDocument(bsoncore.NewDocumentBuilder().AppendDocument("$cursor", doc).Build())
+		list := bsoncore.NewArrayBuilder().AppendDocument(bsoncore.NewDocumentBuilder().AppendDocument("$cursor",
+			doc).Build())
 		for _, stage := range e.pipeline.Rest {
 			list.AppendDocument(stage)
 		}
@@ -399,7 +400,8 @@ func (e *explanation) outcome(doc *bsoncore.DocumentBuilder, x *execution) {
 		if e.inserts && x.returned == 0 {
 			upserted = 1
 		}
-		doc.AppendValue("nMatched", count(x.returned)).AppendValue("nWouldModify", count(x.changed)).AppendInt32("nWouldUpsert", upserted)
+		doc.AppendValue("nMatched", count(x.returned)).AppendValue("nWouldModify",
+			count(x.changed)).AppendInt32("nWouldUpsert", upserted)
 	}
 }
 

@@ -239,7 +239,8 @@ func firstValue(doc []byte) bsoncore.Value {
 }
 
 // fetch reads a batch from an open cursor. It returns the cursor's id, or 0 after the last batch.
-func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
+func (c *conn) fetch(tx *storage.Txn, id int64, namespace string, b *batch, n int64,
+	wait time.Duration) (int64, error) {
 	cur, err := c.s.cursors.take(tx, id, namespace)
 	if err != nil {
 		return 0, err
@@ -391,7 +392,8 @@ func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 	}
 	b := c.emptyBatch()
 	id, err := c.fetch(nil, g.Cursor, g.Collection, b, n, awaitTime)
-	if mongoerr.Is(err, mongoerr.CursorNotFound) || mongoerr.Is(err, mongoerr.CappedPositionLost) || mongoerr.Is(err, mongoerr.QueryPlanKilled) {
+	if mongoerr.Is(err, mongoerr.CursorNotFound) || mongoerr.Is(err, mongoerr.CappedPositionLost) ||
+		mongoerr.Is(err, mongoerr.QueryPlanKilled) {
 		return wire.Reply{Flags: wire.ReplyCursorNotFound | wire.ReplyAwaitCapable}, nil
 	}
 	if err != nil {

@@ -70,7 +70,8 @@ func (r *request) ensure(collection string) (*storage.Collection, error) {
 
 func checkInsert(doc []byte) error {
 	if len(doc) > int(wire.MaxDocument) {
-		return mongoerr.New(mongoerr.ObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d", len(doc), wire.MaxDocument)
+		return mongoerr.New(mongoerr.ObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d",
+			len(doc), wire.MaxDocument)
 	}
 	it := raw.Elements(doc)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {

@@ -25,7 +25,8 @@ func (r *request) connectionStatus() error {
 		return err
 	}
 	none := bsoncore.BuildArray(nil)
-	info := bsoncore.NewDocumentBuilder().AppendArray("authenticatedUsers", none).AppendArray("authenticatedUserRoles", none)
+	info := bsoncore.NewDocumentBuilder().AppendArray("authenticatedUsers",
+		none).AppendArray("authenticatedUserRoles", none)
 	if privileges {
 		info.AppendArray("authenticatedUserPrivileges", none)
 	}
@@ -53,7 +54,8 @@ func (r *request) getParameter() error {
 		return mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
 	}
 	is := r.s.release()
-	r.out = bsoncore.AppendDocumentElement(r.out, version, bsoncore.NewDocumentBuilder().AppendString("version", is.short()).Build())
+	r.out = bsoncore.AppendDocumentElement(r.out, version,
+		bsoncore.NewDocumentBuilder().AppendString("version", is.short()).Build())
 	return nil
 }
 
@@ -78,7 +80,8 @@ func (r *request) hostInfo() error {
 		AppendInt32("cpuAddrSize", 64).
 		AppendInt32("numCores", int32(runtime.NumCPU())).
 		AppendString("cpuArch", runtime.GOARCH).Build())
-	r.out = bsoncore.AppendDocumentElement(r.out, "os", bsoncore.NewDocumentBuilder().AppendString("type", runtime.GOOS).Build())
+	r.out = bsoncore.AppendDocumentElement(r.out, "os",
+		bsoncore.NewDocumentBuilder().AppendString("type", runtime.GOOS).Build())
 	return nil
 }
 
@@ -91,7 +94,8 @@ func (r *request) getLog() error {
 	total := 0
 	switch which {
 	case "*":
-		r.out = bsoncore.AppendArrayElement(r.out, "names", bsoncore.NewArrayBuilder().AppendString("global").AppendString("startupWarnings").Build())
+		r.out = bsoncore.AppendArrayElement(r.out, "names",
+			bsoncore.NewArrayBuilder().AppendString("global").AppendString("startupWarnings").Build())
 		return nil
 	case "global":
 		lines, total = r.s.log.lines()

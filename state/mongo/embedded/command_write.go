@@ -55,7 +55,8 @@ func (r *request) writing(list string) (*writing, error) {
 		return nil, err
 	}
 	if n := len(w.list); n == 0 || n > maxWrites {
-		return nil, mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", maxWrites, n)
+		return nil, mongoerr.New(mongoerr.InvalidLength,
+			"Write batch sizes must be between 1 and %d. Got %d operations.", maxWrites, n)
 	}
 	return w, nil
 }
@@ -97,13 +98,15 @@ func (r *request) appendWriteErrors(w *writing) {
 
 // endsTxn reports whether an error ends a transaction, rather than being that of one write in it.
 func endsTxn(err error) bool {
-	return mongoerr.IsTransient(err) || mongoerr.Is(err, mongoerr.TransactionTooLarge) || mongoerr.Is(err, mongoerr.ExceededMemoryLimit) ||
+	return mongoerr.IsTransient(err) || mongoerr.Is(err, mongoerr.TransactionTooLarge) ||
+		mongoerr.Is(err, mongoerr.ExceededMemoryLimit) ||
 		mongoerr.Is(err, mongoerr.OperationNotSupportedInTransaction)
 }
 
 // fatal reports whether an error ends the whole command.
 func fatal(err error) bool {
-	return errors.Is(err, storage.ErrClosed) || errors.Is(err, context.Canceled) || mongoerr.Is(err, mongoerr.MaxTimeMSExpired)
+	return errors.Is(err, storage.ErrClosed) || errors.Is(err, context.Canceled) ||
+		mongoerr.Is(err, mongoerr.MaxTimeMSExpired)
 }
 
 // unknownField returns the error for an unknown field of a statement; a collation without effect is accepted.
@@ -130,7 +133,8 @@ func checkCollation(v bsoncore.Value) error {
 		return mongoerr.New(mongoerr.FailedToParse, "Missing expected field \"locale\"")
 	}
 	if locale.Type != bson.TypeString || string(raw.Text(locale)) != "simple" {
-		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: only { locale: \"simple\" } is supported", v)
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: only { locale: \"simple\" } is supported",
+			v)
 	}
 	return nil
 }

@@ -321,9 +321,11 @@ func (cs *cursors) take(tx *storage.Txn, id int64, namespace string) (*cursor, e
 	case cur == nil:
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	case cur.namespace != namespace:
-		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s', but cursor belongs to a different namespace %s", namespace, cur.namespace)
+		return nil, mongoerr.New(mongoerr.Unauthorized,
+			"Requested getMore on namespace '%s', but cursor belongs to a different namespace %s", namespace, cur.namespace)
 	case cur.tx != tx:
-		return nil, mongoerr.New(mongoerr.CursorOfTransaction, "Cannot run getMore on cursor %d outside the transaction that created it", id)
+		return nil, mongoerr.New(mongoerr.CursorOfTransaction,
+			"Cannot run getMore on cursor %d outside the transaction that created it", id)
 	case cur.busy:
 		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor with id %d is in use", id)
 	}

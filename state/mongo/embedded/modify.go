@@ -59,7 +59,8 @@ func (r *request) modify(collection string, m *modification, multi bool) (o outc
 		} else {
 			o, err = r.modifyOne(coll, m)
 		}
-		if errors.Is(err, storage.ErrDropped) || r.tx == nil && m.upsert && mongoerr.Is(err, mongoerr.DuplicateKey) && o.matched == 0 {
+		if errors.Is(err, storage.ErrDropped) || r.tx == nil && m.upsert &&
+			mongoerr.Is(err, mongoerr.DuplicateKey) && o.matched == 0 {
 			continue
 		}
 		return o, err
@@ -199,7 +200,8 @@ func checkGrown(coll *storage.Collection, old, doc []byte) error {
 		return mongoerr.New(mongoerr.ResultTooLarge, "Resulting document after update is larger than %d", wire.MaxDocument)
 	}
 	if coll.Options().Capped && len(doc) != len(old) {
-		return mongoerr.New(mongoerr.CannotGrowCapped, "Cannot change the size of a document in a capped collection: %d != %d", len(old), len(doc))
+		return mongoerr.New(mongoerr.CannotGrowCapped,
+			"Cannot change the size of a document in a capped collection: %d != %d", len(old), len(doc))
 	}
 	return nil
 }
@@ -237,7 +239,8 @@ func (r *request) seeded(m *modification) ([]byte, error) {
 	}
 	doc = withID(doc)
 	if len(doc) > int(wire.MaxDocument) {
-		return nil, mongoerr.New(mongoerr.ResultTooLarge, "Resulting document after update is larger than %d", wire.MaxDocument)
+		return nil, mongoerr.New(mongoerr.ResultTooLarge,
+			"Resulting document after update is larger than %d", wire.MaxDocument)
 	}
 	id, _ := raw.Get(doc, "_id")
 	return doc, storage.CheckID(id)

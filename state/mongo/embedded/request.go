@@ -160,7 +160,8 @@ func (r *request) collection() (string, error) {
 }
 
 func checkCollection(db, name string) error {
-	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "$\x00") || len(db)+1+len(name) > maxNamespace {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "$\x00") ||
+		len(db)+1+len(name) > maxNamespace {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", db, name)
 	}
 	return nil

@@ -80,7 +80,8 @@ func (ss *sessions) use(id []byte, s *Server) (*session, error) {
 	sess := ss.byID[string(id)]
 	if sess == nil {
 		if len(ss.byID) >= maxSessions {
-			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions, "cannot add session into the cache: there are %d", maxSessions)
+			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
+				"cannot add session into the cache: there are %d", maxSessions)
 		}
 		sess = ss.add(id, s)
 	}
@@ -216,7 +217,8 @@ type sessionUse struct {
 }
 
 // inTransaction are the commands that a transaction may contain.
-var inTransaction = names("find", "getMore", "killCursors", "insert", "update", "delete", "findAndModify", "findandmodify",
+var inTransaction = names("find", "getMore", "killCursors", "insert", "update", "delete",
+	"findAndModify", "findandmodify",
 	"distinct", "aggregate", "commitTransaction", "abortTransaction")
 
 // retryable are the commands that may have a transaction number without a transaction.
@@ -285,7 +287,8 @@ func (r *request) inSession(cmd command) error {
 	}
 	r.lsid = string(u.id)
 	if u.numbered && r.s.opts.Standalone {
-		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+		return mongoerr.New(mongoerr.IllegalOperation,
+			"Transaction numbers are only allowed on a replica set member or mongos")
 	}
 	sess, err := r.s.sessions.use(u.id, r.s)
 	if err != nil {
@@ -309,7 +312,8 @@ func (r *request) inSession(cmd command) error {
 		return r.retryable(cmd, u.number)
 	}
 	if inTransaction[cmd.name] == "" {
-		err = mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", cmd.name)
+		err = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot run '%s' in a multi-document transaction.", cmd.name)
 	} else {
 		err = r.transaction(cmd, u)
 	}
@@ -335,7 +339,8 @@ func (r *request) transaction(cmd command, u sessionUse) error {
 		sess.begin(r.s)
 	case u.number != sess.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,
-			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", u.number, sess.number)
+			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d",
+			u.number, sess.number)
 	case sess.state == txnAborted:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "Transaction %d has been aborted.", u.number)
 	case sess.state == txnCommitted && cmd.name == "commitTransaction":

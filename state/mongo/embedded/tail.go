@@ -44,7 +44,8 @@ func (t *tail) read(c *conn, cur *cursor, b *batch, n int64) error {
 		}
 		number := storage.Number(record)
 		if t.started && number != t.seen+1 {
-			return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to position in capped collection being deleted. Last seen record: %d", t.seen)
+			return mongoerr.New(mongoerr.CappedPositionLost,
+				"CollectionScan died due to position in capped collection being deleted. Last seen record: %d", t.seen)
 		}
 		t.started, t.seen = true, number
 		if !t.filter.Match(doc) {

@@ -49,7 +49,8 @@ type awayError struct {
 
 // Error returns when the outage began, and its duration.
 func (e *awayError) Error() string {
-	return fmt.Sprintf("the controller's store has been unavailable since %s, for %v", e.since.UTC().Format("2006-01-02 15:04:05 MST"),
+	return fmt.Sprintf("the controller's store has been unavailable since %s, for %v",
+		e.since.UTC().Format("2006-01-02 15:04:05 MST"),
 		time.Since(e.since).Truncate(time.Second))
 }
 

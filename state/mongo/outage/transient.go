@@ -36,7 +36,8 @@ func IsTransient(err error) bool {
 		return slices.Contains(transientCodes, query.Code)
 	case errors.As(err, &last):
 		return slices.Contains(transientCodes, last.Code)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe), errors.Is(err, net.ErrClosed),
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
+		errors.Is(err, net.ErrClosed),
 		errors.As(err, &network), errors.Is(err, mgo.ErrCursor):
 		return true
 	}

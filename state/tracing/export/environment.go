@@ -28,7 +28,8 @@ func FromEnvironment(ctx context.Context, of Source) (*Provider, error) {
 		return nil, entity.Errorf(entity.Invalid, "OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL")
 	}
 	if protocol := option("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, entity.Errorf(entity.Invalid, "OTEL_EXPORTER_OTLP_PROTOCOL is %q, and only http/protobuf is supported", protocol)
+		return nil, entity.Errorf(entity.Invalid, "OTEL_EXPORTER_OTLP_PROTOCOL is %q, and only http/protobuf is supported",
+			protocol)
 	}
 	headers, err := parseHeaders(option("HEADERS"))
 	if err != nil {

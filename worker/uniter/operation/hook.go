@@ -166,7 +166,8 @@ func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook 
 	params.Machine = cmp.Or(remote.Unit.Machine, params.Machine) // a subordinate has none of its own
 	params.Principal = remote.Unit.Principal
 	params.Storage = remote.Unit.Storage
-	if up := remote.Unit.Upgrade; up != nil && (hook.Kind == hooks.PreSeriesUpgrade || hook.Kind == hooks.PostSeriesUpgrade) {
+	if up := remote.Unit.Upgrade; up != nil && (hook.Kind == hooks.PreSeriesUpgrade ||
+		hook.Kind == hooks.PostSeriesUpgrade) {
 		params.TargetSeries = up.To
 	}
 	params.Relations = map[int]hooks.Relation{}

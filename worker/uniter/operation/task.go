@@ -108,7 +108,8 @@ func (o *runTask) executeCommand(
 	defer abort()
 	defer context.AfterFunc(o.command.Context, abort)()
 	hctx, failed, err := o.run(ctx, s, o.command.Task(), info, persist)
-	if hctx != nil && (hctx.Reboot() == hooks.RebootNow || hctx.Reboot() != hooks.NoReboot && err == nil && failed == nil) {
+	if hctx != nil && (hctx.Reboot() == hooks.RebootNow || hctx.Reboot() != hooks.NoReboot &&
+		err == nil && failed == nil) {
 		s.Reboot, over.Reboot = o.remote.Boot, o.remote.Boot
 	}
 	switch {

@@ -190,7 +190,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Abandon} // the storage was detached with force
 	case !current:
 		return Op{Verb: Abandon} // the secret was removed
-	case op.Hook.Kind.IsSecret() && op.Step == localstate.Pending && remote.EpochKnown && !remote.isFor(hook.Secret, local):
+	case op.Hook.Kind.IsSecret() && op.Step == localstate.Pending && remote.EpochKnown &&
+		!remote.isFor(hook.Secret, local):
 		return Op{Verb: Abandon} // another unit leads, and is told
 	case op.Step == localstate.Pending && op.Resolved:
 		return again

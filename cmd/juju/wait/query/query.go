@@ -327,7 +327,8 @@ func (p *parser) number() (node, error) {
 func (p *parser) word() (string, error) {
 	p.skip()
 	end := p.at
-	for end < len(p.source) && (p.source[end] == '-' || p.source[end] == '_' || p.source[end] >= '0' && p.source[end] <= '9' ||
+	for end < len(p.source) && (p.source[end] == '-' || p.source[end] == '_' || p.source[end] >= '0' &&
+		p.source[end] <= '9' ||
 		p.source[end]|0x20 >= 'a' && p.source[end]|0x20 <= 'z') {
 		end++
 	}

@@ -127,7 +127,8 @@ func arrayKey(i int) string { return strconv.Itoa(i) }
 
 func checkSize(n int) error {
 	if n > maxDocument {
-		return mongoerr.New(mongoerr.ObjectTooLarge, "BSONObj size: %d is invalid. Size must be between 0 and %d", n, maxDocument)
+		return mongoerr.New(mongoerr.ObjectTooLarge, "BSONObj size: %d is invalid. Size must be between 0 and %d", n,
+			maxDocument)
 	}
 	return nil
 }
@@ -146,7 +147,8 @@ func checkDocument(doc []byte) error {
 func deeper(doc []byte, than int) bool {
 	it := raw.Elements(doc)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if nests := e.Value.Type == bson.TypeEmbeddedDocument || e.Value.Type == bson.TypeArray; nests && (than <= 1 || deeper(e.Value.Data, than-1)) {
+		if nests := e.Value.Type == bson.TypeEmbeddedDocument || e.Value.Type == bson.TypeArray; nests &&
+			(than <= 1 || deeper(e.Value.Data, than-1)) {
 			return true
 		}
 	}
@@ -228,7 +230,8 @@ func compileOperator(spec []byte) (expr, error) {
 	it := raw.Elements(spec)
 	e, _ := it.Next()
 	if _, more := it.Next(); more {
-		return nil, mongoerr.New(15983, "An object representing an expression must have exactly one field: %s", bsoncore.Document(spec))
+		return nil, mongoerr.New(15983, "An object representing an expression must have exactly one field: %s",
+			bsoncore.Document(spec))
 	}
 	name := string(e.Key)
 	switch name {
@@ -262,7 +265,8 @@ func compileOperator(spec []byte) (expr, error) {
 	case op.most > 0 && n != op.most:
 		return nil, mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, op.most, n)
 	case n < op.least:
-		return nil, mongoerr.New(28667, "Expression %s takes at least %d arguments, but %d were passed in.", name, op.least, n)
+		return nil, mongoerr.New(28667, "Expression %s takes at least %d arguments, but %d were passed in.", name, op.least,
+			n)
 	}
 	return op.make(args), nil
 }

@@ -170,7 +170,8 @@ func (g *grouping) collect(in Source, ctl Control) ([]*group, error) {
 			size += one.accs[i].add(v)
 		}
 		if size > query.MaxMemory {
-			return mongoerr.New(mongoerr.MemoryLimit, "$group exceeded memory limit of %d bytes, and is not done on disk", query.MaxMemory)
+			return mongoerr.New(mongoerr.MemoryLimit, "$group exceeded memory limit of %d bytes, and is not done on disk",
+				query.MaxMemory)
 		}
 		return ctl.Keep(size - before)
 	})

@@ -141,7 +141,8 @@ func float(v bsoncore.Value) float64 {
 }
 
 // orFloat computes exactly, or with floating-point numbers where there is no exact result.
-func orFloat(exact func(a, b bsoncore.Value) (bsoncore.Value, bool), a, b bsoncore.Value, inexact func(a, b float64) float64) bsoncore.Value {
+func orFloat(exact func(a, b bsoncore.Value) (bsoncore.Value, bool), a, b bsoncore.Value,
+	inexact func(a, b float64) float64) bsoncore.Value {
 	if v, ok := exact(a, b); ok {
 		return v
 	}
@@ -149,7 +150,8 @@ func orFloat(exact func(a, b bsoncore.Value) (bsoncore.Value, bool), a, b bsonco
 }
 
 // fold makes an operator that combines any number of numbers; null or a missing operand makes the result null.
-func fold(name string, code mongoerr.Code, start bsoncore.Value, do func(a, b bsoncore.Value) (bsoncore.Value, bool)) func([]expr) expr {
+func fold(name string, code mongoerr.Code, start bsoncore.Value,
+	do func(a, b bsoncore.Value) (bsoncore.Value, bool)) func([]expr) expr {
 	return func(args []expr) expr {
 		return func(doc []byte) (bsoncore.Value, error) {
 			total, isNil := start, false
@@ -373,7 +375,8 @@ func toString(v bsoncore.Value) (bsoncore.Value, error) {
 	case bson.TypeDateTime:
 		return text(time.UnixMilli(v.DateTime()).UTC().Format("2006-01-02T15:04:05.000Z")), nil
 	}
-	return v, mongoerr.New(mongoerr.ConversionFailure, "Unsupported conversion from %s to string in $convert with no onError value", typeName(v))
+	return v, mongoerr.New(mongoerr.ConversionFailure,
+		"Unsupported conversion from %s to string in $convert with no onError value", typeName(v))
 }
 
 // substring makes an operator with a string, a start and a length; cut does it.
@@ -395,7 +398,8 @@ func substring(cut func(s string, start, n int) (string, error)) func([]expr) ex
 			for i := range numbers {
 				v := values[i+1]
 				if !isNumber(v) {
-					return v, mongoerr.New(mongoerr.Code(16034+i), "a start and a length of a substring must be numbers, not %s", typeName(v))
+					return v, mongoerr.New(mongoerr.Code(16034+i),
+						"a start and a length of a substring must be numbers, not %s", typeName(v))
 				}
 				numbers[i] = int(max(math.MinInt32, min(math.MaxInt32, float(v))))
 			}
@@ -451,7 +455,8 @@ func elementAt(array, position bsoncore.Value) (bsoncore.Value, error) {
 	}
 	at, ok := raw.Int(position)
 	if !ok {
-		return null, mongoerr.New(28690, "$arrayElemAt's second argument must be a whole number, but is %s", typeName(position))
+		return null, mongoerr.New(28690, "$arrayElemAt's second argument must be a whole number, but is %s",
+			typeName(position))
 	}
 	if at < 0 {
 		at += int64(raw.Len(array.Data))

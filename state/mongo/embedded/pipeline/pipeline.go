@@ -207,7 +207,8 @@ func compileOut(v bsoncore.Value) (*Target, error) {
 		return &Target{Collection: name}, nil
 	}
 	if v.Type != bson.TypeEmbeddedDocument {
-		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", query.TypeName(v.Type))
+		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s",
+			query.TypeName(v.Type))
 	}
 	var t Target
 	it := raw.Elements(v.Data)

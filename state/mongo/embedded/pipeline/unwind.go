@@ -39,7 +39,8 @@ func compileUnwind(v bsoncore.Value) (stage, error) {
 					return nil, mongoerr.New(28810, "expected a non-empty string for the includeArrayIndex option to $unwind stage")
 				}
 				if text[0] == '$' {
-					return nil, mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", text)
+					return nil, mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s",
+						text)
 				}
 				var err error
 				if u.index, err = splitPath(text); err != nil {

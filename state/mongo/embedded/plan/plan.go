@@ -157,7 +157,9 @@ func consider(predicates []query.Predicate, order query.Sort, index *Index) cand
 		}
 	}
 	slices.SortFunc(c.scan.Ranges, func(a, b Range) int { return bytes.Compare(a.Start, b.Start) })
-	c.scan.Ranges = slices.CompactFunc(c.scan.Ranges, func(a, b Range) bool { return bytes.Equal(a.Start, b.Start) && bytes.Equal(a.End, b.End) })
+	c.scan.Ranges = slices.CompactFunc(c.scan.Ranges, func(a, b Range) bool {
+		return bytes.Equal(a.Start, b.Start) && bytes.Equal(a.End, b.End)
+	})
 	if !index.Multi && (c.rank > 0 || !index.Sparse) {
 		c.sorted, c.reverse = sorts(index, order, single)
 	}

@@ -49,7 +49,8 @@ func (s *Sorter) Add(doc, record []byte, position int) error {
 	s.size += more
 	if s.size > MaxMemory {
 		return mongoerr.New(mongoerr.MemoryLimit,
-			"Sort exceeded memory limit of %d bytes, and is not done on disk. Add an index, or specify a smaller limit.", MaxMemory)
+			"Sort exceeded memory limit of %d bytes, and is not done on disk. Add an index, or specify a smaller limit.",
+			MaxMemory)
 	}
 	if s.Keep != nil {
 		if err := s.Keep(more); err != nil {

@@ -102,7 +102,8 @@ type Change struct {
 // with the document, or nil if there is none; the document can't change in any other way until Modify returns. A new
 // document's _id must match the record key. decide must not retain the document or use the store. It is called again
 // if Modify had to wait for a transaction, which ctx ends with its cause.
-func (c *Collection) Modify(ctx context.Context, tx *Txn, record []byte, decide func(old []byte) (Change, error)) error {
+func (c *Collection) Modify(ctx context.Context, tx *Txn, record []byte,
+	decide func(old []byte) (Change, error)) error {
 	if tx != nil {
 		return tx.modify(c, record, decide)
 	}

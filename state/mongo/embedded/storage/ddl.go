@@ -31,9 +31,11 @@ func (c *Collection) CreateIndex(ctx context.Context, want *Index) (bool, error)
 			sameKeys && ix.Name == "_id_":
 			return false, nil
 		case sameKeys:
-			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "Index with pattern already exists with different options or name: %s", ix.Name)
+			return false, mongoerr.New(mongoerr.IndexOptionsConflict,
+				"Index with pattern already exists with different options or name: %s", ix.Name)
 		case ix.Name == want.Name:
-			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict, "Index must have unique name. The existing index %s has other keys", ix.Name)
+			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+				"Index must have unique name. The existing index %s has other keys", ix.Name)
 		}
 	}
 	ix := &Index{Name: want.Name, Fields: want.Fields, Unique: want.Unique, Sparse: want.Sparse}

@@ -88,7 +88,8 @@ func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 	}
 	for _, key := range e.list {
 		if n := len(key) - len(record); n > MaxKey {
-			return false, mongoerr.New(mongoerr.KeyTooLong, "cannot index a document: a key of %d bytes for index %s is longer than %d", n, ix.Name, MaxKey)
+			return false, mongoerr.New(mongoerr.KeyTooLong,
+				"cannot index a document: a key of %d bytes for index %s is longer than %d", n, ix.Name, MaxKey)
 		}
 	}
 	return multi, nil
@@ -131,7 +132,8 @@ func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error
 		if several {
 			root, _, _ := strings.Cut(f.Path, ".")
 			if array != "" && array != root {
-				return false, mongoerr.New(mongoerr.CannotIndexParallelArrays, "cannot index parallel arrays [%s] [%s]", root, array)
+				return false, mongoerr.New(mongoerr.CannotIndexParallelArrays,
+					"cannot index parallel arrays [%s] [%s]", root, array)
 			}
 			array, multi = root, true
 		}

@@ -40,7 +40,8 @@ func cutLog(opts Options, dir string, d *Damage) error {
 		if err := copyBytes(fs, aside, file, d.At); err != nil {
 			return err
 		}
-		opts.Logf("store: the writes in %s from byte %d on are discarded; %d bytes of it had reached the disk", name, d.At, d.Synced)
+		opts.Logf("store: the writes in %s from byte %d on are discarded; %d bytes of it had reached the disk", name, d.At,
+			d.Synced)
 	}
 	// The SYNCED file still covers the bytes that were cut off.
 	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {

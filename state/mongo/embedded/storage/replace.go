@@ -118,7 +118,8 @@ func (r *Replacement) Commit(ctx context.Context) error {
 	}
 	defer unlock()
 	if old != r.old || r.old != nil && !slices.Equal(r.old.Indexes(), r.indexes) {
-		return errors.Join(mongoerr.New(mongoerr.CommandFailed, "collection '%s' or its indexes changed while processing $out", c.Namespace()), r.drop())
+		return errors.Join(mongoerr.New(mongoerr.CommandFailed,
+			"collection '%s' or its indexes changed while processing $out", c.Namespace()), r.drop())
 	}
 	if r.old != nil {
 		r.old.dropped.Store(true)

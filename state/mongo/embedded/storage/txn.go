@@ -155,7 +155,8 @@ func (tx *Txn) record(c *Collection, record, old []byte, ch Change) error {
 	tx.events = append(tx.events, event)
 	tx.said += event.payload()
 	if size := max(tx.bytes, tx.said); size > maxTxn {
-		return mongoerr.New(mongoerr.TransactionTooLarge, "Total size of all transaction operations must be less than %d. Actual size is %d",
+		return mongoerr.New(mongoerr.TransactionTooLarge,
+			"Total size of all transaction operations must be less than %d. Actual size is %d",
 			maxTxn, size)
 	}
 	return nil
@@ -177,7 +178,8 @@ func (tx *Txn) reserve(bytes int) error {
 
 func (tx *Txn) refuseCapped(c *Collection) error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-		"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", c.Namespace())
+		"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.",
+		c.Namespace())
 }
 
 // lock keeps the collection and its indexes from changing until the transaction ends.
@@ -282,7 +284,8 @@ func (s *Store) patiently(ctx context.Context, write func() error) error {
 // Atomically runs write in transactions of its own, each with the record that write returns, until one of them doesn't
 // conflict with others, or ctx ends while they wait. Other errors abort the transaction and are returned. room is that of
 // Begin.
-func (s *Store) Atomically(ctx context.Context, room func(bytes int) error, write func(*Txn) (*SessionRecord, error)) error {
+func (s *Store) Atomically(ctx context.Context, room func(bytes int) error,
+	write func(*Txn) (*SessionRecord, error)) error {
 	for {
 		err := s.patiently(ctx, func() error {
 			tx := s.Begin(room)

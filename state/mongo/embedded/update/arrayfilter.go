@@ -26,11 +26,13 @@ func compileArrayFilters(specs []bsoncore.Document) ([]arrayFilter, error) {
 			return nil, err
 		}
 		if name == "" {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "Cannot use an expression without a top-level field name in arrayFilters")
+			return nil, mongoerr.New(mongoerr.FailedToParse,
+				"Cannot use an expression without a top-level field name in arrayFilters")
 		}
 		for _, f := range list {
 			if f.name == name {
-				return nil, mongoerr.New(mongoerr.FailedToParse, "Found multiple array filters with the same top-level field name %s", name)
+				return nil, mongoerr.New(mongoerr.FailedToParse,
+					"Found multiple array filters with the same top-level field name %s", name)
 			}
 		}
 		filter, err := query.Compile(spec)

@@ -44,7 +44,8 @@ func existingArray(root *container, path []string) (*elem, error) {
 }
 
 func notArray(path []string, v bsoncore.Value) error {
-	return mongoerr.New(mongoerr.BadValue, "The field '%s' must be an array but is of type %s", path[len(path)-1], query.TypeName(v.Type))
+	return mongoerr.New(mongoerr.BadValue, "The field '%s' must be an array but is of type %s", path[len(path)-1],
+		query.TypeName(v.Type))
 }
 
 func values(array []byte) []bsoncore.Value {
@@ -93,7 +94,8 @@ func checkEach(o *op, name string, others ...string) error {
 		return nil
 	}
 	if list.Type != bson.TypeArray {
-		return mongoerr.New(mongoerr.BadValue, "The argument to $each in %s must be an array but it was of type: %s", name, query.TypeName(list.Type))
+		return mongoerr.New(mongoerr.BadValue, "The argument to $each in %s must be an array but it was of type: %s", name,
+			query.TypeName(list.Type))
 	}
 	it := raw.Elements(o.v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -155,7 +157,8 @@ func checkPush(o *op) error {
 	for _, name := range []string{"$position", "$slice"} {
 		if v, ok := raw.Get(o.v.Data, name); ok {
 			if _, ok := raw.Int(v); !ok {
-				return mongoerr.New(mongoerr.BadValue, "The value for %s must be an integer value but was given type: %s", name, query.TypeName(v.Type))
+				return mongoerr.New(mongoerr.BadValue, "The value for %s must be an integer value but was given type: %s", name,
+					query.TypeName(v.Type))
 			}
 		}
 	}
@@ -244,7 +247,8 @@ func pull(root *container, path []string, o *op, _ *Context) error {
 
 func checkPullAll(o *op) error {
 	if o.v.Type != bson.TypeArray {
-		return mongoerr.New(mongoerr.BadValue, "$pullAll requires an array argument but was given a %s", query.TypeName(o.v.Type))
+		return mongoerr.New(mongoerr.BadValue, "$pullAll requires an array argument but was given a %s",
+			query.TypeName(o.v.Type))
 	}
 	return nil
 }

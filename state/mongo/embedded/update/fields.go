@@ -112,7 +112,8 @@ func maximum(root *container, path []string, o *op, _ *Context) error {
 
 func checkNumber(o *op) error {
 	if keys.ClassOf(o.v.Type) != keys.Number {
-		return mongoerr.New(mongoerr.TypeMismatch, "Cannot increment with non-numeric argument: {%s: %s}", o.path[len(o.path)-1], o.v)
+		return mongoerr.New(mongoerr.TypeMismatch, "Cannot increment with non-numeric argument: {%s: %s}",
+			o.path[len(o.path)-1], o.v)
 	}
 	return nil
 }
@@ -126,7 +127,8 @@ func multiply(root *container, path []string, o *op, _ *Context) error {
 }
 
 // arithmetic replaces a number by the result of an operation, which fails instead of wrapping around.
-func arithmetic(root *container, path []string, o *op, name string, compute func(a, b bsoncore.Value) (bsoncore.Value, bool)) error {
+func arithmetic(root *container, path []string, o *op, name string,
+	compute func(a, b bsoncore.Value) (bsoncore.Value, bool)) error {
 	e, made, err := root.reach(path)
 	if err != nil {
 		return err
@@ -145,7 +147,8 @@ func arithmetic(root *container, path []string, o *op, name string, compute func
 	}
 	v, ok := compute(a, o.v)
 	if !ok {
-		return mongoerr.New(mongoerr.BadValue, "Failed to apply %s operations to current value (%s): it has no exact result", name, a)
+		return mongoerr.New(mongoerr.BadValue, "Failed to apply %s operations to current value (%s): it has no exact result",
+			name, a)
 	}
 	e.set(v)
 	return nil

@@ -75,7 +75,8 @@ func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	}
 	for _, f := range u.filters {
 		if !f.used {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "The array filter for identifier '%s' was not used in the update %s", f.name, bsoncore.Document(spec))
+			return nil, mongoerr.New(mongoerr.FailedToParse,
+				"The array filter for identifier '%s' was not used in the update %s", f.name, bsoncore.Document(spec))
 		}
 	}
 	return u, u.conflicts()
@@ -99,10 +100,12 @@ func (u *Update) modifier(name string, v bsoncore.Value) error {
 		return mongoerr.New(mongoerr.FailedToParse, "Unknown modifier: %s", name)
 	}
 	if v.Type != bson.TypeEmbeddedDocument {
-		return mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found another type instead: {%s: %s}", name, v)
+		return mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found another type instead: {%s: %s}",
+			name, v)
 	}
 	if raw.IsEmpty(v.Data) {
-		return mongoerr.New(mongoerr.FailedToParse, "'%s' is empty. You must specify a field like so: {%s: {<field>: ...}}", name, name)
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' is empty. You must specify a field like so: {%s: {<field>: ...}}",
+			name, name)
 	}
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -151,7 +154,8 @@ func (o *op) setPath(path string) error {
 		case strings.HasPrefix(step, "$["):
 			f := o.filter(step)
 			if f == nil {
-				return mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'", strings.TrimSuffix(step[2:], "]"), path)
+				return mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'",
+					strings.TrimSuffix(step[2:], "]"), path)
 			}
 			if i == 0 {
 				return mongoerr.New(mongoerr.BadValue, "Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '%s'", path)
@@ -209,7 +213,8 @@ func overlap(a, b []string) bool {
 }
 
 func conflict(path, at string) error {
-	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators,
+		"Updating the path '%s' would create a conflict at '%s'", path, at)
 }
 
 var roots = sync.Pool{New: func() any { return new(container) }}
@@ -264,7 +269,8 @@ func (o *op) each(root *container, path []string, from int, with *Context) error
 		default:
 			_, e := root.lookup(path[:i])
 			if e == nil || e.within() == nil || !e.within().array {
-				return mongoerr.New(mongoerr.BadValue, "The path '%s' must exist in the document in order to apply array updates.", strings.Join(path[:i], "."))
+				return mongoerr.New(mongoerr.BadValue, "The path '%s' must exist in the document in order to apply array updates.",
+					strings.Join(path[:i], "."))
 			}
 			for j := range e.within().elems {
 				if filter != nil && !filter.match(&e.within().elems[j]) {
@@ -296,7 +302,8 @@ func (u *Update) replace(dst, doc []byte) ([]byte, error) {
 	id, had := raw.Get(doc, "_id")
 	is, has := raw.Get(u.replacement, "_id")
 	if had && has && !keys.Equal(id, is) {
-		return nil, mongoerr.New(mongoerr.ImmutableField, "The _id field cannot be changed from {_id: %s} to {_id: %s}.", id, is)
+		return nil, mongoerr.New(mongoerr.ImmutableField,
+			"The _id field cannot be changed from {_id: %s} to {_id: %s}.", id, is)
 	}
 	if !had {
 		id, had = is, has
