@@ -162,8 +162,8 @@ func (s *Server) modelPage(w http.ResponseWriter, r *http.Request, v *pageVisit,
 		Writes: v.Roles&facades.Writer != 0}
 	name := ""
 	switch below {
-	case "picture.json":
-		return s.writePicture(w, r, m.Picture())
+	case "topology.json":
+		return s.writeTopology(w, r, m.Topology())
 	case "events":
 		return s.pageEvents(w, r, v, m, done)
 	case "log":
@@ -207,7 +207,7 @@ func (s *Server) commandPage(r *http.Request, v *pageVisit, m *dashboard.Mirror,
 	})
 }
 
-// storePosition stores where a user has put a service in the picture, or that it has no place any more.
+// storePosition stores where a user has put a service in the topology, or that it has no place any more.
 func (s *Server) storePosition(w http.ResponseWriter, r *http.Request, v *pageVisit) error {
 	at, err := dashboard.Position(r.PostForm)
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Server) storePosition(w http.ResponseWriter, r *http.Request, v *pageVi
 	return nil
 }
 
-func (s *Server) writePicture(w http.ResponseWriter, r *http.Request, p dashboard.Picture) error {
+func (s *Server) writeTopology(w http.ResponseWriter, r *http.Request, p dashboard.Topology) error {
 	text, err := json.Marshal(p)
 	if err == nil {
 		err = s.barrier(r.Context())

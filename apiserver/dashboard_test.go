@@ -182,7 +182,7 @@ func TestDashboardPages(t *testing.T) {
 	b := w.browser().logsIn(statetest.Admin)
 	for path, want := range map[string][]string{
 		"":                                  {"admin/default", `class="n">4<`, "Users", "admin"},
-		"admin/default/":                    {`id="picture"`, `events?page="`},
+		"admin/default/":                    {`id="topology"`, `events?page="`},
 		"admin/default/services":            {`id="s-mysql"`, `id="s-wordpress"`},
 		"admin/default/units":               {`id="u-mysql/0"`, `href="/dashboard/admin/default/unit/wordpress/1"`},
 		"admin/default/units?after=mysql/1": {`id="u-wordpress/0"`},
@@ -210,10 +210,10 @@ func TestDashboardPages(t *testing.T) {
 	if strings.Contains(part, "<html") || !strings.Contains(part, `id="s-mysql"`) {
 		t.Errorf("the part of a page:\n%s", part)
 	}
-	var p dashboard.Picture
-	w.ok(json.Unmarshal([]byte(b.get(200, "admin/default/picture.json")), &p))
+	var p dashboard.Topology
+	w.ok(json.Unmarshal([]byte(b.get(200, "admin/default/topology.json")), &p))
 	if len(p.Nodes) != 2 || p.Nodes[0].Units != 2 || len(p.Edges) != 1 {
-		t.Errorf("the picture has %+v", p)
+		t.Errorf("the topology has %+v", p)
 	}
 	for path, want := range map[string]string{
 		"admin/nosuch/":              "not found",
@@ -241,7 +241,7 @@ func TestDashboardAccess(t *testing.T) {
 	if text := b.get(200, ""); strings.Contains(text, "admin/default") || !strings.Contains(text, "bob/mine") {
 		t.Errorf("bob's models:\n%s", text)
 	}
-	for _, path := range []string{"", "unit/mysql/0", "picture.json", "events", "log?entity=unit-mysql-0", "command?line=add-machine"} {
+	for _, path := range []string{"", "unit/mysql/0", "topology.json", "events", "log?entity=unit-mysql-0", "command?line=add-machine"} {
 		if text := b.get(403, "admin/default/"+path); strings.Contains(text, "mysql") {
 			t.Errorf("%q shows\n%s", path, text)
 		} else if none := b.get(403, "admin/nosuch/"+path); none != text {
@@ -278,7 +278,7 @@ func TestDashboardRefusesOtherOrigins(t *testing.T) {
 	b.get(200, "admin/default/")
 	// A page of another port of the host is of the same site, so browsers send the cookie with its requests.
 	for _, site := range []string{"same-site", "cross-site"} {
-		for _, path := range []string{"admin/default/command?line=add-machine", "admin/default/picture.json", "admin/default/events", "admin/default/units"} {
+		for _, path := range []string{"admin/default/command?line=add-machine", "admin/default/topology.json", "admin/default/events", "admin/default/units"} {
 			b.get(403, path, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script")
 			b.get(403, path, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe")
 		}

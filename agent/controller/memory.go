@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"juju/agent/host/cgroup"
-	"juju/agent/host/process"
 )
 
 // memoryShare is the percentage of the control group's memory limit that Go's runtime may use. The rest is
@@ -22,12 +21,5 @@ func LimitMemory(root fs.FS) {
 	}
 	if limit, ok := cgroup.Memory(root); ok {
 		debug.SetMemoryLimit(limit / 100 * memoryShare)
-	}
-}
-
-// sayLast logs that the previous controller process was killed, which it could not log itself.
-func sayLast(own string) {
-	if how, _ := process.Killed(own); how != "" {
-		logger.Errorf("the previous controller process: %s", how)
 	}
 }

@@ -341,3 +341,10 @@ func (c *running) openCloud(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+// sayLast logs that the previous controller process was killed, which it could not log itself.
+func sayLast(own string) {
+	if how, _ := process.Killed(own); how != "" {
+		logger.Errorf("the previous controller process: %s", how)
+	}
+}

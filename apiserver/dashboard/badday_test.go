@@ -29,7 +29,7 @@ func TestABadDayInABrowser(t *testing.T) {
 	hide(true)
 	b.run(evaluation(`window.others = [1, 2, 3, 4, 5].map(() => new EventSource("/dashboard/admin/default/events?page=units"))`))
 	b.until(`window.others.every((e) => e.readyState === EventSource.OPEN)`)
-	b.until(`fetch("/dashboard/admin/default/picture.json").then((r) => r.ok)`)
+	b.until(`fetch("/dashboard/admin/default/topology.json").then((r) => r.ok)`)
 	b.run(evaluation(`window.others.forEach((e) => e.close())`))
 	hide(false)
 	unit, err := s.st.Unit(ctx, "mysql/0")

@@ -147,19 +147,19 @@ func TestInABrowser(t *testing.T) {
 		"actions.yaml", "backup: {description: makes a backup, params: {where: {type: string}, level: {type: integer, default: 1}}}")
 	b := s.visit()
 
-	// The picture shows a service that is deployed while it is watched.
+	// The topology shows a service that is deployed while it is watched.
 	b.goes("admin/default/")
 	b.until(`document.querySelectorAll(".node").length === 1`)
 	s.deploy("wordpress", statetest.Wordpress, 1)
 	_, err := s.st.AddRelation(ctx, "wordpress", "mysql")
 	s.ok(err)
 	b.until(`document.querySelectorAll(".node.healthy").length === 2 && document.querySelectorAll(".edge").length === 1`)
-	b.accessible("picture")
+	b.accessible("topology")
 
 	// A service stays where it is dragged, also for others and after a reload.
 	x, y := b.center(`a[href$="service/mysql"] circle`)
 	b.run(chromedp.DragAndDropXY(x, y, x+120, y+60))
-	b.until(`fetch("/dashboard/admin/default/picture.json").then((r) => r.json()).then((p) => p.nodes.some((n) => n.x !== undefined))`)
+	b.until(`fetch("/dashboard/admin/default/topology.json").then((r) => r.json()).then((p) => p.nodes.some((n) => n.x !== undefined))`)
 
 	// A unit fails, and its user sees why and resolves it.
 	unit, err := s.st.Unit(ctx, "mysql/0")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestALargeModelInABrowser shows a model of 200 services with 5,000 units, while 20 browsers would follow it. It logs how
-// long the first picture and one change take, and what the process of the controller needs: figures.md has what was
+// long the first topology and one change take, and what the process of the controller needs: figures.md has what was
 // measured.
 func TestALargeModelInABrowser(t *testing.T) {
 	verify.Only(t, "adds 5,000 units")
@@ -40,12 +40,12 @@ func TestALargeModelInABrowser(t *testing.T) {
 	began := time.Now()
 	b.goes("admin/default/")
 	b.until(`document.querySelectorAll(".node").length === %d`, services)
-	t.Logf("the first picture: %v", time.Since(began))
+	t.Logf("the first topology: %v", time.Since(began))
 	began = time.Now()
 	b.goes("admin/default/")
 	b.until(`document.querySelectorAll(".node").length === %d`, services)
 	t.Logf("the second: %v", time.Since(began))
-	b.accessible("picture")
+	b.accessible("topology")
 
 	unit, err := s.st.Unit(ctx, "app7/3")
 	s.ok(err)
@@ -62,7 +62,7 @@ func TestALargeModelInABrowser(t *testing.T) {
 			b.until(`[...document.querySelectorAll(".node.%s .name")].some((e) => e.textContent === "app7")`, node)
 			total += time.Since(began)
 		}
-		t.Logf("%s: one change, from its call to the picture: %v; the controller's CPU time: %v", what, total/time.Duration(changes), (used(t)-cpu)/time.Duration(changes))
+		t.Logf("%s: one change, from its call to the topology: %v; the controller's CPU time: %v", what, total/time.Duration(changes), (used(t)-cpu)/time.Duration(changes))
 	}
 	change("with one browser")
 

@@ -34,16 +34,16 @@ const shop = `[
    {"application-name":"web","relation":{"name":"db","role":"requirer","interface":"sql"}}]}],
  ["relation","change",{"key":"db:ring","id":0,"endpoints":[{"application-name":"db","relation":{"name":"ring","role":"peer"}}]}]]`
 
-func TestPictureShowsServicesAndTheirRelations(t *testing.T) {
+func TestTopologyShowsServicesAndTheirRelations(t *testing.T) {
 	m := NewMirror()
 	applies(t, m, true, "a-1", shop)
-	p := m.Picture()
+	p := m.Topology()
 	text, err := json.MarshalIndent(p, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.Revision != "a-1" || len(p.Nodes) != 3 || len(p.Edges) != 1 {
-		t.Fatalf("the picture is %s", text)
+		t.Fatalf("the topology is %s", text)
 	}
 	db, web, mail := p.Nodes[0], p.Nodes[1], p.Nodes[2]
 	if db.Health != Working || !db.Dying || db.Units != 1 || db.Message != "backing up" || db.X == nil || *db.X != 12.5 || *db.Y != -3 {
@@ -71,14 +71,14 @@ func TestMirrorFollowsItsModel(t *testing.T) {
 	default:
 		t.Error("who waits for a change is not told")
 	}
-	p := m.Picture()
+	p := m.Topology()
 	if web := p.Nodes[1]; web.Health != Healthy || web.Units != 1 || len(p.Edges) != 0 {
 		t.Errorf("web is %+v with %d relations", web, len(p.Edges))
 	}
 	// A client that has missed too much begins again.
 	applies(t, m, true, "b-1", `[["application","change",{"name":"web","status":{"current":"unknown"}}]]`)
-	if p := m.Picture(); len(p.Nodes) != 1 || p.Nodes[0].Health != Unknown || p.Nodes[0].Units != 0 || m.Revision() != "b-1" {
-		t.Errorf("the picture is %+v", p)
+	if p := m.Topology(); len(p.Nodes) != 1 || p.Nodes[0].Health != Unknown || p.Nodes[0].Units != 0 || m.Revision() != "b-1" {
+		t.Errorf("the topology is %+v", p)
 	}
 	if err := m.Apply(deltas.News{Deltas: []params.Delta{{Kind: "unit", Data: json.RawMessage(`[]`)}}}); err == nil {
 		t.Error("a delta that is no object is taken")

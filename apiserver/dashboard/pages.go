@@ -75,7 +75,7 @@ func mirrored[T any](f func(*Mirror, Visit) T) func(context.Context, Visit) (any
 }
 
 var pages = []page{
-	{"picture", "Picture", mirrored(func(*Mirror, Visit) any { return nil }), of(Everything)},
+	{"topology", "Topology", mirrored(func(*Mirror, Visit) any { return nil }), of(Everything)},
 	{"services", "Services", mirrored(func(m *Mirror, _ Visit) any { return m.Services() }), of("application", "unit", "relation")},
 	{"units", "Units", mirrored(func(m *Mirror, v Visit) any { return m.Units(v.After) }), of("unit")},
 	{"machines", "Machines", mirrored(func(m *Mirror, _ Visit) any { return m.Machines() }), of("machine", "unit")},
@@ -102,7 +102,7 @@ var pages = []page{
 func find(below string) (p page, name string, ok bool) {
 	word, name, about := strings.Cut(below, "/")
 	if below == "" {
-		word = "picture"
+		word = "topology"
 	}
 	for _, p := range pages {
 		if p.name == word && about == (p.tab == "") && (name != "") == about {
@@ -236,9 +236,9 @@ func roundTo(d time.Duration) time.Duration {
 
 // whole returns the layout of a page.
 func (p Page) whole(template string) layout {
-	l := layout{Page: p, Scripts: []string{"vendor/idiomorph.min.js", "app.js"}, Whole: template == "picture"}
+	l := layout{Page: p, Scripts: []string{"vendor/idiomorph.min.js", "app.js"}, Whole: template == "topology"}
 	if l.Whole {
-		l.Scripts = append(l.Scripts, "vendor/d3.min.js", "picture.js")
+		l.Scripts = append(l.Scripts, "vendor/d3.min.js", "topology.js")
 	}
 	owner, model, ok := strings.Cut(p.Model, "/")
 	if !ok {
@@ -253,7 +253,7 @@ func (p Page) whole(template string) layout {
 			continue
 		}
 		below := one.name
-		if one.name == "picture" {
+		if one.name == "topology" {
 			below = ""
 		}
 		l.Tabs = append(l.Tabs, tab{one.tab, l.Base + below, one.tab == p.Here})

@@ -26,7 +26,7 @@ func contents(m *Mirror, text string) map[string]any {
 	operation := Operation{entity.Operation{ID: text, Summary: text}, tasks}
 	units := m.Units("").Rows
 	seen := at
-	return map[string]any{"login": text, "failed": text, "picture": nil, "services": m.Services(), "units": m.Units(""), "machines": m.Machines(),
+	return map[string]any{"login": text, "failed": text, "topology": nil, "services": m.Services(), "units": m.Units(""), "machines": m.Machines(),
 		"models": &Models{Rows: []ModelRow{{Name: text, Path: "/dashboard/x/", Status: text, Message: text, Access: text, Cloud: text}},
 			Nodes: []entity.ControllerNode{{Machine: text, Addresses: []string{text}, Version: text, Leads: true}},
 			Users: []entity.UserInfo{{Username: text, DisplayName: text, Access: text, LastConnection: &seen}}},
@@ -130,7 +130,7 @@ func TestStaticFiles(t *testing.T) {
 			t.Errorf("%q is served", path)
 		}
 	}
-	page, err := Render("picture", Page{Title: "x"})
+	page, err := Render("topology", Page{Title: "x"})
 	if err != nil || strings.Contains(string(page), "static//") {
 		t.Errorf("a file of the page is missing (%v):\n%s", err, page)
 	}

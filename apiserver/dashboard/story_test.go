@@ -111,8 +111,8 @@ func TestDashboardOfAController(t *testing.T) {
 	s.juju("deploy", s.writeCharm(journal), "journal", "-q")
 	s.juju("add-relation", "journal", "store", "-q")
 	b.until(`document.querySelectorAll(".node.healthy").length === 2 && document.querySelectorAll(".node.failing").length === 1`)
-	b.accessible("picture")
-	b.picture("picture")
+	b.accessible("topology")
+	b.picture("topology")
 
 	// What waits says who must act; its button does it.
 	b.goes("admin/default/waits")
@@ -176,5 +176,5 @@ func TestDashboardOfAController(t *testing.T) {
 	b.run(cdpAction(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}))
 	b.goes("admin/default/")
 	b.until(`document.querySelectorAll(".node").length === 4`)
-	b.picture("picture-dark")
+	b.picture("topology-dark")
 }

@@ -1,8 +1,8 @@
-// The picture of a model: services as circles, relations as lines, drawn by D3 from picture.json.
+// The topology of a model: services as circles, relations as lines, drawn by D3 from topology.json.
 // It is drawn again when the page hears that something has changed; what differs flashes.
 (() => {
   "use strict";
-  const svg = d3.select("#picture");
+  const svg = d3.select("#topology");
   if (svg.empty()) return;
   const radius = 26, spacing = 62;
   const view = svg.append("g");
@@ -140,7 +140,7 @@
   });
   addEventListener("resize", fit);
   juju.draw = async () => {
-    const reply = await fetch(document.body.dataset.base + "picture.json", { redirect: "error" });
+    const reply = await fetch(document.body.dataset.base + "topology.json", { redirect: "error" });
     if (!reply.ok) throw new Error(reply.statusText);
     draw(await reply.json());
   };

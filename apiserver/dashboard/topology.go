@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Picture is what a browser draws of a model.
-type Picture struct {
+// A Topology is what a browser draws of a model.
+type Topology struct {
 	Revision string  `json:"revision"`
 	Nodes    []*Node `json:"nodes"`
 	Edges    []Edge  `json:"edges"`
@@ -103,11 +103,11 @@ func Position(form url.Values) (map[string]string, error) {
 	return nil, entity.Errorf(entity.Invalid, "a place has two numbers")
 }
 
-// Picture returns the model's picture, and how far it is.
-func (m *Mirror) Picture() Picture {
+// Topology returns the model's topology, and how far it is.
+func (m *Mirror) Topology() Topology {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	p := Picture{Revision: m.revision, Nodes: []*Node{}, Edges: []Edge{}}
+	p := Topology{Revision: m.revision, Nodes: []*Node{}, Edges: []Edge{}}
 	for _, s := range m.sorted("application") {
 		n := &Node{Name: s.Name, Subordinate: s.Subordinate, Exposed: s.Exposed, Health: healthOf(s.Status), Message: s.Status.Message,
 			Counts: map[Health]int{}}
