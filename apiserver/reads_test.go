@@ -52,4 +52,11 @@ func TestReadsOfRequests(t *testing.T) {
 	if many := during("Storage", 6, "ListStorageDetails", filters(20)); many != one || one == 0 {
 		t.Errorf("the model's storage costs %d reads, and %d if it is asked for twenty times", one, many)
 	}
+	units := func(n int) any {
+		return map[string]any{"units": slices.Repeat([]any{map[string]any{"unit-tag": "unit-mysql-0", "dry-run": true}}, n)}
+	}
+	one = during("Application", 19, "DestroyUnit", units(1))
+	if many := during("Application", 19, "DestroyUnit", units(20)); many != one+19 || one == 0 {
+		t.Errorf("to destroy a unit costs %d reads, and %d for twenty: one each, and the model's storage once", one, many)
+	}
 }

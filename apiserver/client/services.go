@@ -129,14 +129,19 @@ func (c *Conn) DestroyUnits(
 			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines, DestroyStorage: how.Storage,
 			Destruction: params.FromDestruction(how)})
 	}
-	var result params.DestroyUnitResults
+	var result params.DestroyResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
+	return destroyed(len(units), result.Results, err)
+}
+
+// destroyed returns an error or nil for each of the units, or services, that were to be destroyed, and what happens besides.
+func destroyed(asked int, results []params.DestroyResult, err error) ([]error, entity.DestroyInfo, error) {
 	if err == nil {
-		err = areAll(len(units), len(result.Results))
+		err = areAll(asked, len(results))
 	}
-	errs := make([]error, len(result.Results))
+	errs := make([]error, len(results))
 	var info entity.DestroyInfo
-	for i, r := range result.Results {
+	for i, r := range results {
 		errs[i] = params.FromError(r.Error)
 		if r.Info != nil {
 			info.Add(r.Info.DestroyedWith.Read(r.Info.MachinesLeft))
@@ -157,20 +162,9 @@ func (c *Conn) DestroyServices(
 				ApplicationTag: params.TagOf(entity.ServiceTag(name)), DestroyMachines: how.Machines,
 				DestroyStorage: how.Storage, Destruction: params.FromDestruction(how)})
 	}
-	var result params.DestroyApplicationResults
+	var result params.DestroyResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
-	if err == nil {
-		err = areAll(len(services), len(result.Results))
-	}
-	errs := make([]error, len(result.Results))
-	var info entity.DestroyInfo
-	for i, r := range result.Results {
-		errs[i] = params.FromError(r.Error)
-		if r.Info != nil {
-			info.Add(r.Info.DestroyedWith.Read(r.Info.MachinesLeft))
-		}
-	}
-	return errs, info, err
+	return destroyed(len(services), result.Results, err)
 }
 
 // AddRelation relates two services, named with or without their endpoints. It returns the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"juju/apiserver/params"
 	"juju/charm"
@@ -187,99 +188,105 @@ func applicationAddUnits(
 	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 
-func applicationDestroyUnit(
-	ctx context.Context, c *Caller, p params.DestroyUnitsParams,
-) (params.DestroyUnitResults, error) {
-	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
-		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
-		func(one params.DestroyUnitParams) (r params.DestroyUnitResult, err error) {
-			how, err := one.Destruction.Read()
-			if err != nil {
-				return r, err
-			}
-			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
-			r.Info = &params.DestroyUnitInfo{}
-			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
-				return r, err
-			}
-			u, err := c.Model.Unit(ctx, one.UnitTag.ID)
-			if errors.Is(err, entity.NotFound) {
-				return r, entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
-			}
-			if err != nil {
-				return r, err
-			}
-			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
-				return s.Unit == one.UnitTag.ID
-			})
-			if err != nil || one.DryRun {
-				return r, err
-			}
-			if err := u.Destroy(ctx, how); err != nil {
-				return r, err
-			}
-			left, err := u.MachineLeft(ctx, how)
-			if err != nil {
-				return r, err
-			}
-			if left != "" {
-				r.Info.MachinesLeft.Machines = []string{left}
-			}
-			return r, nil
-		})}, nil
-}
-
-func applicationDestroyApplication(
-	ctx context.Context, c *Caller, p params.DestroyApplicationsParams,
-) (params.DestroyApplicationResults, error) {
-	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
-		func(e *params.Error) params.DestroyApplicationResult {
-			return params.DestroyApplicationResult{Error: e}
-		},
-		func(one params.DestroyApplicationParams) (r params.DestroyApplicationResult, err error) {
-			how, err := one.Destruction.Read()
-			if err != nil {
-				return r, err
-			}
-			how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
-			r.Info = &params.DestroyApplicationInfo{}
-			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
-				return r, err
-			}
-			svc, err := c.Model.Service(ctx, one.ApplicationTag.ID)
-			if err != nil {
-				return r, err
-			}
-			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool {
-				return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
-			})
-			if err != nil || one.DryRun {
-				return r, err
-			}
-			r.Info.MachinesLeft.Machines, r.Info.Uncounted, err = svc.MachinesLeft(ctx, how)
-			if err != nil {
-				return r, err
-			}
-			return r, svc.Destroy(ctx, how)
-		})}, nil
-}
-
-// storageWith returns what happens to the attached storage that matches when its units are destroyed this way.
-func storageWith(
-	ctx context.Context, c *Caller, how entity.Destruction, match func(entity.StorageStatus) bool,
-) (with params.DestroyedWith, err error) {
-	all, err := c.Model.StorageStatus(ctx)
-	for _, s := range all {
-		e := params.Entity{Tag: params.TagOf(entity.StorageTag(s.ID))}
-		switch {
-		case !match(s):
-		case s.Persistent && !how.Storage:
-			with.DetachedStorage = append(with.DetachedStorage, e)
-		default:
-			with.DestroyedStorage = append(with.DestroyedStorage, e)
+func applicationDestroyUnit(ctx context.Context, c *Caller, p params.DestroyUnitsParams) (params.DestroyResults, error) {
+	with := storageWith(ctx, c)
+	return destroyEach(c, "DestroyUnit", p.Units, func(one params.DestroyUnitParams) (r params.DestroyInfo, err error) {
+		how, err := one.Destruction.Read()
+		if err != nil {
+			return r, err
 		}
+		how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
+		if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+			return r, err
+		}
+		u, err := c.Model.Unit(ctx, one.UnitTag.ID)
+		if errors.Is(err, entity.NotFound) {
+			return r, entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
+		}
+		if err != nil {
+			return r, err
+		}
+		r.DestroyedWith, err = with(how, func(s entity.StorageStatus) bool { return s.Unit == one.UnitTag.ID })
+		if err != nil || one.DryRun {
+			return r, err
+		}
+		if err := u.Destroy(ctx, how); err != nil {
+			return r, err
+		}
+		left, err := u.MachineLeft(ctx, how)
+		if err == nil && left != "" {
+			r.MachinesLeft.Machines = []string{left}
+		}
+		return r, err
+	}), nil
+}
+
+func applicationDestroyApplication(ctx context.Context, c *Caller,
+	p params.DestroyApplicationsParams) (params.DestroyResults, error) {
+	with := storageWith(ctx, c)
+	return destroyEach(c, "DestroyApplication", p.Applications, func(one params.DestroyApplicationParams) (r params.DestroyInfo, err error) {
+		how, err := one.Destruction.Read()
+		if err != nil {
+			return r, err
+		}
+		how.Machines, how.Storage = one.DestroyMachines, one.DestroyStorage
+		if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
+			return r, err
+		}
+		svc, err := c.Model.Service(ctx, one.ApplicationTag.ID)
+		if err != nil {
+			return r, err
+		}
+		names, err := svc.UnitNames(ctx)
+		if err != nil {
+			return r, err
+		}
+		for _, name := range names {
+			r.DestroyedUnits = append(r.DestroyedUnits, params.Entity{Tag: params.TagOf(entity.UnitTag(name))})
+		}
+		r.DestroyedWith, err = with(how, func(s entity.StorageStatus) bool {
+			return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
+		})
+		if err != nil || one.DryRun {
+			return r, err
+		}
+		r.MachinesLeft.Machines, r.Uncounted, err = svc.MachinesLeft(ctx, how)
+		if err != nil {
+			return r, err
+		}
+		return r, svc.Destroy(ctx, how)
+	}), nil
+}
+
+// destroyEach is each for methods that destroy units or services.
+func destroyEach[P any](c *Caller, doing string, list []P, do func(P) (params.DestroyInfo, error)) params.DestroyResults {
+	return params.DestroyResults{Results: each(c, doing, list,
+		func(e *params.Error) params.DestroyResult { return params.DestroyResult{Error: e} },
+		func(p P) (params.DestroyResult, error) {
+			info, err := do(p)
+			return params.DestroyResult{Info: &info}, err
+		})}
+}
+
+// storageWith returns a function that says what happens to the attached storage that matches when its units are destroyed in
+// some way. The model's storage is read once, however often that is asked.
+func storageWith(ctx context.Context, c *Caller,
+) func(entity.Destruction, func(entity.StorageStatus) bool) (params.DestroyedWith, error) {
+	read := sync.OnceValues(func() ([]entity.StorageStatus, error) { return c.Model.StorageStatus(ctx) })
+	return func(how entity.Destruction, match func(entity.StorageStatus) bool) (with params.DestroyedWith, err error) {
+		all, err := read()
+		for _, s := range all {
+			e := params.Entity{Tag: params.TagOf(entity.StorageTag(s.ID))}
+			switch {
+			case !match(s):
+			case s.Persistent && !how.Storage:
+				with.DetachedStorage = append(with.DetachedStorage, e)
+			default:
+				with.DestroyedStorage = append(with.DestroyedStorage, e)
+			}
+		}
+		return with, err
 	}
-	return with, err
 }
 
 // isKind rejects tags of another kind.

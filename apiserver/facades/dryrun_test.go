@@ -39,7 +39,7 @@ func TestAServiceIsDestroyedAfterADryRun(t *testing.T) {
 		var reply struct {
 			Results []struct {
 				Error *params.Error
-				Info  params.DestroyedWith
+				Info  params.DestroyInfo
 			}
 		}
 		w.ok(admin.do(facade, version, method, args, &reply))
@@ -51,6 +51,9 @@ func TestAServiceIsDestroyedAfterADryRun(t *testing.T) {
 		got += ", detached"
 		for _, e := range r.Info.DetachedStorage {
 			got += " " + e.Tag.ID
+		}
+		for _, e := range r.Info.DestroyedUnits {
+			got += ", unit " + e.Tag.ID
 		}
 		if r.Error != nil || got != want {
 			t.Errorf("%s tells of %q, error %v, want %q", method, got, params.FromError(r.Error), want)
@@ -64,13 +67,13 @@ func TestAServiceIsDestroyedAfterADryRun(t *testing.T) {
 		MachineTags: []params.Tag{params.TagOf(entity.MachineTag("0"))}, DryRun: true}, kept)
 	service := params.DestroyApplicationParams{ApplicationTag: disk, DryRun: true}
 	destroy("Application", 19, "DestroyApplication", params.DestroyApplicationsParams{
-		Applications: []params.DestroyApplicationParams{service}}, kept)
+		Applications: []params.DestroyApplicationParams{service}}, kept+", unit disk/0")
 	if after := w.stored(); after != before || life() != "alive" {
 		t.Errorf("dry runs have changed the model:\n%s\nbefore\n%s", after, before)
 	}
 	service.DryRun = false
 	destroy("Application", 19, "DestroyApplication", params.DestroyApplicationsParams{
-		Applications: []params.DestroyApplicationParams{service}}, kept)
+		Applications: []params.DestroyApplicationParams{service}}, kept+", unit disk/0")
 	if got := life(); got != "dying" {
 		t.Errorf("the service is %s", got)
 	}

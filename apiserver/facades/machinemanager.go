@@ -68,6 +68,7 @@ func addMachine(ctx context.Context, c *Caller, p params.AddMachineParams) (id s
 func machineManagerDestroyMachines(
 	ctx context.Context, c *Caller, p params.DestroyMachinesParams,
 ) (params.DestroyMachineResults, error) {
+	with := storageWith(ctx, c)
 	return params.DestroyMachineResults{Results: each(c, "DestroyMachineWithParams", p.MachineTags,
 		func(e *params.Error) params.DestroyMachineResult { return params.DestroyMachineResult{Error: e} },
 		func(tag params.Tag) (r params.DestroyMachineResult, err error) {
@@ -92,7 +93,7 @@ func machineManagerDestroyMachines(
 					"If it is lost, juju enable-ha replaces it, and then it can be. To destroy all controllers: juju destroy-environment")
 			}
 			r.Info = &params.DestroyMachineInfo{MachineID: tag.ID}
-			r.Info.DestroyedWith, err = storageWith(ctx, c, how, func(s entity.StorageStatus) bool { return s.Machine == tag.ID })
+			r.Info.DestroyedWith, err = with(how, func(s entity.StorageStatus) bool { return s.Machine == tag.ID })
 			if err != nil || p.DryRun {
 				return r, err
 			}

@@ -104,19 +104,20 @@ type DestroyUnitParams struct {
 	Destruction
 }
 
-// A DestroyUnitResults has the result for each unit.
-type DestroyUnitResults struct {
-	Results []DestroyUnitResult `json:"results"`
+// A DestroyResults has the result for each unit, or service.
+type DestroyResults struct {
+	Results []DestroyResult `json:"results"`
 }
 
-// A DestroyUnitResult is the result for one unit.
-type DestroyUnitResult struct {
-	Error *Error           `json:"error,omitempty"`
-	Info  *DestroyUnitInfo `json:"info,omitempty"`
+// A DestroyResult is the result for one of them.
+type DestroyResult struct {
+	Error *Error       `json:"error,omitempty"`
+	Info  *DestroyInfo `json:"info,omitempty"`
 }
 
-// A DestroyUnitInfo describes what happens to the unit's storage and machine.
-type DestroyUnitInfo struct {
+// A DestroyInfo describes what happens to the units of a service, and to their storage and machines.
+type DestroyInfo struct {
+	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
 	DestroyedWith
 	entity.MachinesLeft
 }
@@ -152,24 +153,6 @@ type DestroyApplicationParams struct {
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	DestroyStorage  bool `json:"destroy-storage,omitempty"` // as in DestroyUnitParams
 	Destruction
-}
-
-// A DestroyApplicationResults has the result for each service.
-type DestroyApplicationResults struct {
-	Results []DestroyApplicationResult `json:"results"`
-}
-
-// A DestroyApplicationResult is the result for one service.
-type DestroyApplicationResult struct {
-	Error *Error                  `json:"error,omitempty"`
-	Info  *DestroyApplicationInfo `json:"info,omitempty"`
-}
-
-// A DestroyApplicationInfo describes what happens to the service's storage and machines.
-type DestroyApplicationInfo struct {
-	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
-	DestroyedWith
-	entity.MachinesLeft
 }
 
 // An AddRelation is the parameter of AddRelation: two endpoints, "service" or "service:relation".
