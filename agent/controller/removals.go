@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"juju/state/controller"
@@ -25,10 +24,10 @@ type removals struct {
 	resume  func(context.Context, controller.Remains) (done bool, err error)
 	retry   time.Duration // the maximum pause
 
-	turns  chan struct{} // a semaphore, first come, first served
-	ended  chan *removal
-	busy   map[string]*removal // by model
-	failed map[string]*removal // by model
+	turns   chan struct{} // a semaphore, first come, first served
+	ended   chan *removal
+	busy    map[string]*removal // by model
+	retries worker.Retries[controller.Remains]
 }
 
 // A removal is one attempt to remove a model.
@@ -36,12 +35,12 @@ type removal struct {
 	controller.Remains
 	done  bool
 	pause time.Duration // until it is retried, if it is not done
-	next  time.Time
 }
 
 func (r *removals) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.turns, r.ended, r.busy = make(chan struct{}, removalsAtOnce), make(chan *removal), map[string]*removal{}
+	r.retries = worker.Retries[controller.Remains]{First: firstRetry, Longest: r.retry}
 	defer func() {
 		cancel()
 		for range r.busy {
@@ -50,10 +49,8 @@ func (r *removals) run(ctx context.Context) error {
 	}()
 	return worker.NotifySteps(ctx, r.watch, r.ended, func(m *removal) error {
 		delete(r.busy, m.UUID)
-		delete(r.failed, m.UUID)
 		if !m.done && !m.Leftover {
-			m.next = time.Now().Add(m.pause)
-			r.failed[m.UUID] = m
+			r.retries.Failed(m.UUID, m.Remains, m.pause)
 		}
 		return nil
 	}, r.pass)
@@ -66,21 +63,14 @@ func (r *removals) pass(ctx context.Context, news bool) (again time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	failed := r.failed
-	r.failed = map[string]*removal{}
+	r.retries.Begin()
 	for _, left := range all {
-		m := &removal{Remains: left, pause: min(firstRetry, r.retry)}
-		var pause time.Duration
-		if was := failed[left.UUID]; was != nil && reflect.DeepEqual(was.Remains, left) {
-			r.failed[left.UUID] = was
-			m.pause, pause = min(2*was.pause, r.retry), time.Until(was.next)
-		}
+		wait, pause := r.retries.Ask(left.UUID, left)
+		m := &removal{Remains: left, pause: pause}
 		switch {
 		case r.busy[left.UUID] != nil, left.Leftover && !news:
-		case pause > 0:
-			if again == 0 || pause < again {
-				again = pause
-			}
+		case wait > 0:
+			again = worker.Sooner(again, wait)
 		default:
 			r.busy[left.UUID] = m
 			go func() { r.attempt(ctx, m); r.ended <- m }()

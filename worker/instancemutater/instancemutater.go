@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	"github.com/juju/loggo"
@@ -47,7 +46,8 @@ func New(config Config) worker.Func {
 	config.Bound = cmp.Or(config.Bound, 5*time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		m := &mutater{Config: config, done: make(chan *step, parallel), busy: map[string]bool{}}
+		m := &mutater{Config: config, done: make(chan *step, parallel), busy: map[string]bool{},
+			retries: worker.Retries[entity.ProfileWork]{First: config.Retry, Longest: config.MaxRetry}}
 		defer func() {
 			cancel()
 			for range m.busy {
@@ -65,9 +65,9 @@ const parallel = 4
 // A mutater's fields are owned by its loop. Instances are changed in goroutines, so that a slow one holds up no other.
 type mutater struct {
 	Config
-	done   chan *step
-	busy   map[string]bool    // by machine
-	failed map[string]failure // by machine
+	done    chan *step
+	busy    map[string]bool // by machine
+	retries worker.Retries[entity.ProfileWork]
 }
 
 // A step changes one instance.
@@ -78,18 +78,11 @@ type step struct {
 	err    error // from the controller
 }
 
-// A failure makes a machine wait before the same work is retried.
-type failure struct {
-	pause time.Duration
-	next  time.Time
-	work  entity.ProfileWork
-}
-
 // ended records the end of a step. It fails only if the controller does.
 func (m *mutater) ended(s *step) error {
 	delete(m.busy, s.work.Machine)
 	if s.failed {
-		m.failed[s.work.Machine] = failure{s.pause, time.Now().Add(s.pause), s.work}
+		m.retries.Failed(s.work.Machine, s.work, s.pause)
 	}
 	return s.err
 }
@@ -101,23 +94,16 @@ func (m *mutater) pass(ctx context.Context) (again time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	was := m.failed
-	m.failed = map[string]failure{}
+	m.retries.Begin()
 	for _, w := range all {
-		before := was[w.Machine]
-		if !reflect.DeepEqual(before.work, w) {
-			before = failure{}
-		} else {
-			m.failed[w.Machine] = before
-		}
-		left := time.Until(before.next)
+		left, pause := m.retries.Ask(w.Machine, w)
 		switch {
 		case m.busy[w.Machine]:
-		case left > 0 && (again == 0 || left < again):
-			again = left
-		case left <= 0 && len(m.busy) < parallel:
+		case left > 0:
+			again = worker.Sooner(again, left)
+		case len(m.busy) < parallel:
 			m.busy[w.Machine] = true
-			s := &step{work: w, pause: min(max(2*before.pause, m.Retry), m.MaxRetry)}
+			s := &step{work: w, pause: pause}
 			go func() {
 				m.change(ctx, s)
 				m.done <- s

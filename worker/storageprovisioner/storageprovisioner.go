@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -58,7 +57,8 @@ func New(config Config) worker.Func {
 	config.Bound = cmp.Or(config.Bound, 5*time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		p := &provisioner{Config: config, done: make(chan *step, parallel), busy: map[string]*step{}}
+		p := &provisioner{Config: config, done: make(chan *step, parallel), busy: map[string]*step{},
+			retries: worker.Retries[entity.StorageWork]{First: config.Retry, Longest: config.MaxRetry}}
 		defer func() {
 			cancel()
 			for range p.busy {
@@ -79,9 +79,9 @@ const parallel = 16
 type provisioner struct {
 	Config
 	done    chan *step
-	busy    map[string]*step   // by storage
-	failed  map[string]failure // by storage
-	waiting map[string]int     // by storage: the pass since which it has been waiting
+	busy    map[string]*step // by storage
+	retries worker.Retries[entity.StorageWork]
+	waiting map[string]int // by storage: the pass since which it has been waiting
 	passes  int
 }
 
@@ -95,13 +95,6 @@ type step struct {
 	err      error // from the controller
 }
 
-// A failure makes a storage instance wait before the same work is retried.
-type failure struct {
-	pause time.Duration
-	next  time.Time
-	work  entity.StorageWork // the failed work; other work does not wait
-}
-
 func (p *provisioner) loop(ctx context.Context) error {
 	return worker.NotifySteps(ctx, p.API.WatchStorage, p.done, p.ended,
 		func(ctx context.Context, _ bool) (time.Duration, error) { return p.pass(ctx) })
@@ -111,7 +104,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 func (p *provisioner) ended(s *step) error {
 	delete(p.busy, s.work.ID)
 	if s.failed {
-		p.failed[s.work.ID] = failure{s.pause, time.Now().Add(s.pause), s.work}
+		p.retries.Failed(s.work.ID, s.work, s.pause)
 	}
 	return s.err
 }
@@ -123,28 +116,22 @@ func (p *provisioner) pass(ctx context.Context) (again time.Duration, err error)
 	if err != nil {
 		return 0, err
 	}
-	failed, waiting := p.failed, p.waiting
-	p.failed, p.waiting = map[string]failure{}, map[string]int{}
+	waiting := p.waiting
+	p.waiting = map[string]int{}
+	p.retries.Begin()
 	p.passes++
 	var due []*step
 	for _, w := range work {
-		was := failed[w.ID]
-		if reflect.DeepEqual(was.work, w) {
-			p.failed[w.ID] = was
-		} else {
-			was = failure{}
-		}
+		left, pause := p.retries.Ask(w.ID, w)
 		s := p.next(w)
 		if s == nil || p.busy[w.ID] != nil {
 			continue
 		}
-		if left := time.Until(was.next); left > 0 {
-			if again == 0 || left < again {
-				again = left
-			}
+		if left > 0 {
+			again = worker.Sooner(again, left)
 			continue
 		}
-		s.pause = min(max(2*was.pause, p.Retry), p.MaxRetry)
+		s.pause = pause
 		p.waiting[w.ID] = cmp.Or(waiting[w.ID], p.passes)
 		due = append(due, s)
 	}
