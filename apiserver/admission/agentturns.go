@@ -18,6 +18,7 @@ type AgentTurns struct {
 	order   []string                   // the models of waiting; the one that got the last turn is at the end
 }
 
+// NewAgentTurns returns n turns.
 func NewAgentTurns(n int) *AgentTurns {
 	return &AgentTurns{free: n, working: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }

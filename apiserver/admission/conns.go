@@ -69,6 +69,7 @@ func sourceOf(address string) string {
 	return ip.String()
 }
 
+// NewConns returns limits of so many connections, and of maxFrom from one address.
 func NewConns(max, maxFrom int) *Conns {
 	return &Conns{max: max, maxFrom: maxFrom, from: map[string]*sourceConns{}}
 }

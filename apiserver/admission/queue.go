@@ -28,11 +28,12 @@ type Queue struct {
 
 // A Turn is a caller that waits for a turn.
 type Turn struct {
-	Source, User string
-	Failed       int
+	Source, User string    // the address that it comes from, and the user whose password is hashed
+	Failed       int       // logins that have failed on its connection
 	come         chan bool // receives true for the turn, false if the queue is full
 }
 
+// NewQueue returns a queue that gives so many turns at a time, for which at most max callers wait.
 func NewQueue(turns, max int) *Queue {
 	return &Queue{max: max, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
 }

@@ -237,13 +237,6 @@ func applicationDestroyApplication(ctx context.Context, c *Caller,
 		if err != nil {
 			return r, err
 		}
-		names, err := svc.UnitNames(ctx)
-		if err != nil {
-			return r, err
-		}
-		for _, name := range names {
-			r.DestroyedUnits = append(r.DestroyedUnits, params.Entity{Tag: params.TagOf(entity.UnitTag(name))})
-		}
 		r.DestroyedWith, err = with(how, func(s entity.StorageStatus) bool {
 			return s.Unit != "" && entity.UnitService(s.Unit) == one.ApplicationTag.ID
 		})

@@ -115,9 +115,9 @@ type DestroyResult struct {
 	Info  *DestroyInfo `json:"info,omitempty"`
 }
 
-// A DestroyInfo describes what happens to the units of a service, and to their storage and machines.
+// A DestroyInfo describes what happens to the storage and the machines of a unit, or of a service's units. Juju also lists
+// these units, which can be any number, and which no client reads here.
 type DestroyInfo struct {
-	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
 	DestroyedWith
 	entity.MachinesLeft
 }
