@@ -92,7 +92,8 @@ try {
     await page.locator('textarea, input[type=text]').first().fill('from the dashboard');
     await button(/save/i).click();
     await button(/yes|confirm|save/i).click();
-    await button(/configure/i).waitFor();
+    // Once the value is stored the dashboard closes whichever panel is open, the next step's too.
+    await page.waitForURL(url => !url.searchParams.has('panel'));
   });
   await step('action', async () => {
     await page.locator('tbody input[type=checkbox]').first().check({ force: true });
