@@ -89,9 +89,13 @@ func (e *eventStream) send(take deltas.Take) error {
 	if err != nil {
 		return fmt.Errorf("cannot read what has changed: %w", err)
 	}
+	all, err := news.Deltas()
+	if err != nil {
+		return err
+	}
 	h := s.hold(v.model.UUID(), v.identity, e.end)
 	defer h.Close()
-	if err := h.Grow(e.ctx, 2*params.Event{Deltas: news.Deltas}.Size()); err != nil {
+	if err := h.Grow(e.ctx, 2*params.Event{Deltas: all}.Size()); err != nil {
 		return err
 	}
 	if err := s.eventBarrier(e.ctx); err != nil {
@@ -101,7 +105,7 @@ func (e *eventStream) send(take deltas.Take) error {
 	if news.Whole {
 		name = "whole"
 	}
-	text, err := event(name, news.Revision, news.Deltas)
+	text, err := event(name, news.Revision, all)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,6 +61,7 @@ func (f *follower) follow(takes <-chan deltas.Take, slow func()) {
 	for take := range takes {
 		slow()
 		news, err := take()
+		all, encoding := news.Deltas()
 		if f.loses != nil && f.loses() {
 			continue
 		}
@@ -71,10 +73,10 @@ func (f *follower) follow(takes <-chan deltas.Take, slow func()) {
 			f.revision = news.Revision
 		}
 		f.takes++
-		if err != nil {
+		if err := cmp.Or(err, encoding); err != nil {
 			f.strange = append(f.strange, err.Error())
 		}
-		for _, d := range news.Deltas {
+		for _, d := range all {
 			key := deltaName(d)
 			if _, known := f.has[key]; d.Removed && !known && f.loses == nil {
 				f.strange = append(f.strange, key+" was removed before it was there")

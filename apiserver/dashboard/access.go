@@ -49,7 +49,7 @@ func ReadModels(ctx context.Context, api *client.Conn) (*Models, error) {
 	for _, m := range all {
 		row := ModelRow{Name: m.OwnerTag.ID + "/" + m.Name, Path: ModelPath(m.OwnerTag.ID, m.Name), Status: string(m.Status.Status),
 			Message: m.Status.Message, Access: m.UserAccess, Cloud: m.CloudName,
-			Health: healthOf(status{Current: string(m.Status.Status)}), Dying: m.Life != entity.Alive.String()}
+			Health: healthOf(m.Status.Status), Dying: m.Life != entity.Alive.String()}
 		for _, c := range m.Counts {
 			switch c.Entity {
 			case "machines":

@@ -145,7 +145,7 @@ func operationPage(ctx context.Context, v Visit) (any, error) {
 func operationRow(o entity.Operation) Operation {
 	row := Operation{Operation: o}
 	for _, t := range o.Tasks {
-		task := Task{Task: t, Health: healthOf(status{Current: string(t.Status)})}
+		task := Task{Task: t, Health: healthOf(entity.StatusWord(t.Status))}
 		var results map[string]any
 		if json.Unmarshal(t.Results, &results) == nil && len(results) > 0 {
 			task.Output = textOf(results)

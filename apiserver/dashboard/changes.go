@@ -1,10 +1,11 @@
 package dashboard
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
+
+	"juju/state/entity"
 )
 
 // A Change is something that has changed in a model, as a line of the page of events.
@@ -33,26 +34,18 @@ const maxChanges = 500
 // changes are the last changes of a model, the oldest first.
 type changes []Change
 
-// kindWords are the words for the kinds of deltas.
-var kindWords = map[string]string{"application": "service", "remoteApplication": "service of another model", "applicationOffer": "offer",
-	"action": "task"}
-
-func wordFor(kind string) string { return cmp.Or(kindWords[kind], kind) }
-
-// An observed is a part of a model as a delta brings it.
+// An observed is a part of a model as it has changed.
 type observed struct {
-	kind, key string
-	was, now  part
-	known     bool // it was there before
-	removed   bool
-	whole     bool // the model is read as a whole
+	was, now part
+	known    bool // it was there before
+	removed  bool
+	whole    bool // the model is read as a whole
 }
 
 // note remembers how a part has changed. A model that is read as a whole shows no changes, but since when things are as they
 // are.
 func (c *changes) note(o observed) {
-	kind, was, now, known, removed, whole := o.kind, o.was, o.now, o.known, o.removed, o.whole
-	word := wordFor(kind)
+	was, now, known, removed, whole := o.was, o.now, o.known, o.removed, o.whole
 	add := func(at time.Time, health Health, text string) {
 		if at.IsZero() {
 			at = time.Now()
@@ -61,42 +54,39 @@ func (c *changes) note(o observed) {
 		if whole {
 			i, _ = slices.BinarySearchFunc(*c, at, func(one Change, at time.Time) int { return one.At.Compare(at) })
 		}
-		*c = slices.Insert(*c, i, Change{At: at, Kind: word, Name: o.key, Text: text, Health: health})
+		*c = slices.Insert(*c, i, Change{At: at, Kind: kindWords[now.Key.Kind], Name: now.name(), Text: text, Health: health})
 		*c = slices.Delete(*c, 0, max(0, len(*c)-maxChanges))
 	}
-	statuses := []struct {
-		of       string
-		was, now status
-	}{{"", was.Status, now.Status}, {"", was.Workload, now.Workload}, {"agent", was.Agent, now.Agent}, {"instance", was.Instance, now.Instance}}
-	switch {
-	case kind == "annotation" || kind == "charm" || kind == "model":
+	switch t := now.Task; {
+	case now.Annotations != nil || now.Charm != nil || now.Model != nil:
 		return
-	case kind == "action":
+	case t != nil:
 		if !removed && !whole {
-			add(time.Time{}, healthOf(now.Status), strings.TrimSpace(now.Name+" on "+now.Receiver+": "+now.Status.Current+" "+now.Message))
+			add(time.Time{}, healthOf(entity.StatusWord(t.Status)), strings.TrimSpace(t.Name+" on "+t.Receiver+": "+string(t.Status)+" "+t.Message))
 		}
 		return
 	case removed:
-		statuses = nil
 		add(time.Time{}, Unknown, "removed")
+		return
 	case !known && !whole:
 		add(time.Time{}, Unknown, "added")
 	}
-	if now.isDying() && !was.isDying() && !removed {
+	if now.isDying() && !was.isDying() {
 		add(time.Time{}, Working, "is being removed")
 	}
-	if known && now.Charm != was.Charm && now.Charm != "" {
-		add(time.Time{}, Unknown, "charm "+now.Charm)
+	if known && now.charm() != was.charm() && now.charm() != "" {
+		add(time.Time{}, Unknown, "charm "+now.charm())
 	}
-	for _, s := range statuses {
-		if s.now.Current == "" || s.now.Current == s.was.Current && s.now.Message == s.was.Message {
+	before := was.statuses()
+	for i, s := range now.statuses() {
+		if s.Status.Status == "" || known && s.Status.Status == before[i].Status.Status && s.Message == before[i].Message {
 			continue
 		}
-		text := strings.TrimSpace(s.of + " " + s.now.Current)
-		if s.now.Message != "" {
-			text += ": " + s.now.Message
+		text := strings.TrimSpace(s.of + " " + string(s.Status.Status))
+		if s.Message != "" {
+			text += ": " + s.Message
 		}
-		add(s.now.Since, healthOf(s.now), text)
+		add(s.Since, healthOf(s.Status.Status), text)
 	}
 }
 

@@ -84,7 +84,7 @@ func (m *Mirror) unitsOf(service string) []string {
 	defer m.mu.RUnlock()
 	var names []string
 	for name := range m.units[service] {
-		if p := m.parts["unit"][name]; !p.isDying() {
+		if !m.parts[entity.PartUnit][name].isDying() {
 			names = append(names, name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // A form of a page is a command line that a user could type, whatever is in its fields.
 func TestFormsAreCommandLines(t *testing.T) {
 	m := NewMirror()
-	applies(t, m, true, "a-1", shop)
+	begins(t, m, "a-1", shop()...)
 	for query, want := range map[string]string{
 		"line=juju+status":                                                            "status",
 		"line=+add-unit+web":                                                          "add-unit web",

@@ -87,7 +87,7 @@ func (h HookRun) Waits() bool { return strings.HasPrefix(h.Text, "waiting ") }
 type Machine struct {
 	MachineRow
 	Container string
-	Hardware  *hardware
+	Hardware  entity.Hardware
 	Units     []UnitRow
 	Waits     []entity.Explanation
 	History   []entity.PastStatus // the newest first
@@ -125,11 +125,11 @@ func servicePage(ctx context.Context, v Visit) (any, error) {
 }
 
 func unitPage(ctx context.Context, v Visit) (any, error) {
-	p, err := v.Mirror.part("unit", v.Name)
+	p, err := v.Mirror.part(entity.PartUnit, v.Name)
 	if err != nil {
 		return nil, err
 	}
-	u := &Unit{UnitRow: p.row(), Service: p.Service, Charm: p.Charm}
+	u := &Unit{UnitRow: rowOf(p.Unit), Service: p.Unit.Service, Charm: p.Unit.Charm}
 	return u, v.call(ctx, func(api *client.Conn) error {
 		info, err := api.UnitInfo(ctx, v.Name)
 		if err != nil {
@@ -144,7 +144,7 @@ func unitPage(ctx context.Context, v Visit) (any, error) {
 		if u.Hooks, err = hooksOf(ctx, api, v.Name); err != nil {
 			return err
 		}
-		if u.Actions, err = actionsOf(ctx, api, p.Service); err != nil {
+		if u.Actions, err = actionsOf(ctx, api, p.Unit.Service); err != nil {
 			return err
 		}
 		u.Waits, err = explain(ctx, api, v.Name)

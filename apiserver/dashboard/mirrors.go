@@ -126,9 +126,7 @@ func (k *followed) follow(ctx context.Context, watch func(context.Context) (<-ch
 		if err != nil {
 			return err
 		}
-		if err := k.Apply(news); err != nil {
-			return err
-		}
+		k.Apply(news)
 		k.isReady()
 	}
 	return errAway

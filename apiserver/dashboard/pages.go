@@ -76,26 +76,26 @@ func mirrored[T any](f func(*Mirror, Visit) T) func(context.Context, Visit) (any
 
 var pages = []page{
 	{"topology", "Topology", mirrored(func(*Mirror, Visit) any { return nil }), of(Everything)},
-	{"services", "Services", mirrored(func(m *Mirror, _ Visit) any { return m.Services() }), of("application", "unit", "relation")},
+	{"services", "Services", mirrored(func(m *Mirror, _ Visit) any { return m.Services() }), of("service", "unit", "relation")},
 	{"units", "Units", mirrored(func(m *Mirror, v Visit) any { return m.Units(v.After) }), of("unit")},
 	{"machines", "Machines", mirrored(func(m *Mirror, _ Visit) any { return m.Machines() }), of("machine", "unit")},
 	{"waits", "Waiting", waitsPage, of(Everything)},
 	{"removals", "Removals", removalsPage, of(Everything)},
 	{"changes", "Events", mirrored(func(m *Mirror, _ Visit) any { return m.Changes() }), of(Everything)},
-	{"operations", "Actions", operationsPage, of("action")},
+	{"operations", "Actions", operationsPage, of("task")},
 	{"secrets", "Secrets", secretsPage, of("model")},
 	{"access", "Access", accessPage, of("model")},
 	{"service", "", servicePage, func(name string) []Topic {
-		return []Topic{Topic("application " + name), Topic("units-of " + name), "relation"}
+		return []Topic{Topic("service " + name), Topic("units-of " + name), "relation"}
 	}},
 	{"unit", "", unitPage, func(name string) []Topic {
 		service, _, _ := strings.Cut(name, "/")
-		return []Topic{Topic("unit " + name), Topic("application " + service)}
+		return []Topic{Topic("unit " + name), Topic("service " + service)}
 	}},
 	{"machine", "", machinePage, func(name string) []Topic {
 		return []Topic{Topic("machine " + name), Topic("units-on " + name)}
 	}},
-	{"operation", "", operationPage, of("action")},
+	{"operation", "", operationPage, of("task")},
 }
 
 // find returns the page at a path below that of its model, and what it is about.

@@ -40,7 +40,7 @@ func contents(m *Mirror, text string) map[string]any {
 		"unit": &Unit{UnitRow: units[0], Service: text, Charm: text, Version: text, Hooks: []HookRun{{text, at, 1, 1, text, line}, {text, at, 0, 0, "", nil}},
 			Relations: []RelationData{{entity.RelationData{Endpoint: text, RelatedEndpoint: text}, pair, []UnitData{{text, false, pair}}}},
 			Storage:   []entity.StorageStatus{{ID: text, Pool: text, Location: text, Status: status}}, Waits: waits, Actions: actions},
-		"machine": &Machine{MachineRow: MachineRow{ID: text, Status: text, Addresses: []string{text}}, Container: text, Hardware: &hardware{Arch: text, Zone: text, Cores: 1}, Units: units, Waits: waits,
+		"machine": &Machine{MachineRow: MachineRow{ID: text, Status: text, Addresses: []string{text}}, Container: text, Hardware: entity.Hardware{Arch: text, Zone: text, Cores: 1}, Units: units, Waits: waits,
 			History: []entity.PastStatus{{Kind: entity.HistoryKind(text), Status: status}}},
 		"command": &Command{Line: text, Output: []Line{{text, true}, {text, false}}, Writes: true},
 	}
@@ -50,12 +50,11 @@ func contents(m *Mirror, text string) map[string]any {
 func TestPagesEscapeWhatOthersSet(t *testing.T) {
 	evil := `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
 	m := NewMirror()
-	applies(t, m, true, "a-1", strings.ReplaceAll(`[
-	 ["application","change",{"name":"web","charm-url":"EVIL","workload-version":"EVIL","status":{"current":"EVIL","message":"EVIL"}}],
-	 ["unit","change",{"name":"web/0","application":"web","machine-id":"0","public-address":"EVIL","leader":true,
-	   "workload-status":{"current":"EVIL","message":"EVIL"},"agent-status":{"current":"EVIL"},"port-ranges":[{"from-port":80,"to-port":81,"protocol":"EVIL"}]}],
-	 ["machine","change",{"id":"0","instance-id":"EVIL","base":"EVIL","agent-status":{"current":"EVIL","message":"EVIL"},"addresses":[{"value":"EVIL"}]}]]`,
-		"EVIL", strings.ReplaceAll(evil, `"`, `\"`)))
+	bad := says(entity.StatusWord(evil), evil)
+	web := unit("web/0", "web", "0", bad, bad)
+	web.PublicAddress, web.Leader, web.OpenedPorts = evil, true, []entity.PortRange{{From: 80, To: 81, Protocol: evil}}
+	begins(t, m, "a-1", web, service("web", entity.ServiceStatus{CharmURL: evil, WorkloadVersion: evil, Status: bad}),
+		&entity.MachineStatus{ID: "0", InstanceID: evil, Series: evil, Status: bad, Addresses: []string{evil}})
 	pages := contents(m, evil)
 	for name := range templates() {
 		content, tested := pages[name]
@@ -76,7 +75,7 @@ func TestPagesEscapeWhatOthersSet(t *testing.T) {
 // The content security policy forbids scripts and styles in a page.
 func TestPagesHaveNoScriptsInThem(t *testing.T) {
 	m := NewMirror()
-	applies(t, m, true, "a-1", shop)
+	begins(t, m, "a-1", shop()...)
 	for name, content := range contents(m, "x") {
 		text, err := Render(name, Page{Title: "x", Model: "admin/m", Writes: true, Content: content})
 		if found := regexp.MustCompile(`(?i)<script>|<style| style=| on[a-z]+=|javascript:`).Find(text); found != nil || err != nil {
@@ -102,7 +101,7 @@ func TestFormsOfSettingsKeepValues(t *testing.T) {
 
 func TestListsOfAModel(t *testing.T) {
 	m := NewMirror()
-	applies(t, m, true, "a-1", shop)
+	begins(t, m, "a-1", shop()...)
 	services, err := RenderPart("services", Page{Content: m.Services()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -42,8 +43,6 @@ type MachineRow struct {
 // unitsOfAPage is how many units a page lists.
 const unitsOfAPage = 200
 
-func (p part) isDying() bool { return p.Life != "" && p.Life != entity.Alive.String() }
-
 // Services returns the model's services.
 func (m *Mirror) Services() List[ServiceRow] {
 	m.mu.RLock()
@@ -56,16 +55,16 @@ func (m *Mirror) Services() List[ServiceRow] {
 		}
 	}
 	l := List[ServiceRow]{}
-	for _, s := range m.sorted("application") {
-		l.Rows = append(l.Rows, m.serviceRow(s, relations[s.Name]))
+	for _, s := range m.sorted(entity.PartService) {
+		l.Rows = append(l.Rows, m.serviceRow(s.Service, relations[s.Service.Name]))
 	}
 	return l
 }
 
 // serviceRow returns the row of a service that has these relations.
-func (m *Mirror) serviceRow(s part, relations []Edge) ServiceRow {
-	row := ServiceRow{Name: s.Name, Status: s.Status.Current, Message: s.Status.Message, Charm: s.Charm,
-		Version: s.Version, Health: healthOf(s.Status), Units: len(m.units[s.Name]), Exposed: s.Exposed, Dying: s.isDying()}
+func (m *Mirror) serviceRow(s *entity.ServicePart, relations []Edge) ServiceRow {
+	row := ServiceRow{Name: s.Name, Status: string(s.Status.Status), Message: s.Status.Message, Charm: s.CharmURL,
+		Version: s.WorkloadVersion, Health: healthOf(s.Status.Status), Units: len(m.units[s.Name]), Exposed: s.Exposed, Dying: s.Life != entity.Alive}
 	for _, e := range relations {
 		if other := e.other(s.Name); !slices.Contains(row.Related, other) {
 			row.Related = append(row.Related, other)
@@ -78,18 +77,18 @@ func (m *Mirror) serviceRow(s part, relations []Edge) ServiceRow {
 func (m *Mirror) service(name string) (*Service, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	p, err := m.find("application", name)
+	p, err := m.find(entity.PartService, name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{MinUnits: p.MinUnits, Relations: m.edges(func(r part) bool {
-		return slices.ContainsFunc(r.Endpoints, func(e relationEnd) bool { return e.Service == name })
+	s := &Service{MinUnits: p.Service.MinUnits, Relations: m.edges(func(r *entity.RelationStatus) bool {
+		return slices.ContainsFunc(r.Endpoints, func(e entity.EndpointStatus) bool { return e.Service == name })
 	})}
-	s.ServiceRow = m.serviceRow(p, s.Relations)
-	for _, u := range m.chosen("unit", maps.Keys(m.units[name])) {
-		s.Units = append(s.Units, u.row())
+	s.ServiceRow = m.serviceRow(p.Service, s.Relations)
+	for _, u := range m.chosen(entity.PartUnit, maps.Keys(m.units[name])) {
+		s.Units = append(s.Units, rowOf(u.Unit))
 	}
-	others := m.keysOf("application", func(other part) bool { return other.Name != name })
+	others := m.namesOf(entity.PartService, func(other part) bool { return other.Service.Name != name })
 	s.Others = slices.SortedFunc(others, entity.CompareNatural)
 	return s, nil
 }
@@ -99,27 +98,24 @@ func (m *Mirror) Units(after string) List[UnitRow] {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	l := List[UnitRow]{}
-	for _, u := range m.sorted("unit") {
-		if after != "" && entity.CompareNatural(u.Name, after) <= 0 {
+	for _, u := range m.sorted(entity.PartUnit) {
+		if after != "" && entity.CompareNatural(u.Unit.Name, after) <= 0 {
 			continue
 		}
 		if len(l.Rows) == unitsOfAPage {
 			l.More = "units?after=" + l.Rows[len(l.Rows)-1].Name
 			break
 		}
-		l.Rows = append(l.Rows, u.row())
+		l.Rows = append(l.Rows, rowOf(u.Unit))
 	}
 	return l
 }
 
-// row returns a unit's row.
-func (p part) row() UnitRow {
-	row := UnitRow{Name: p.Name, Workload: p.Workload.Current, Agent: p.Agent.Current, Machine: p.Machine, Address: p.Address,
-		Message: p.Workload.Message, Health: p.health(), Leader: p.Leader, Dying: p.isDying()}
-	if row.Message == "" {
-		row.Message = p.Agent.Message
-	}
-	for _, one := range p.Ports {
+// rowOf returns a unit's row.
+func rowOf(u *entity.UnitPart) UnitRow {
+	row := UnitRow{Name: u.Name, Workload: string(u.Workload.Status), Agent: string(u.Agent.Status), Machine: u.Machine, Address: u.PublicAddress,
+		Message: cmp.Or(u.Workload.Message, u.Agent.Message), Health: healthOfUnit(u), Leader: u.Leader, Dying: u.Life != entity.Alive}
+	for _, one := range u.OpenedPorts {
 		row.Ports = append(row.Ports, one.String())
 	}
 	return row
@@ -130,25 +126,22 @@ func (m *Mirror) Machines() List[MachineRow] {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	on := map[string]int{}
-	for _, u := range m.parts["unit"] {
-		on[u.Machine]++
+	for _, u := range m.parts[entity.PartUnit] {
+		on[u.Unit.Machine]++
 	}
 	l := List[MachineRow]{}
-	for _, p := range m.sorted("machine") {
-		l.Rows = append(l.Rows, p.machineRow(on[p.key("machine")]))
+	for _, p := range m.sorted(entity.PartMachine) {
+		l.Rows = append(l.Rows, machineRow(p.Machine, on[p.Machine.ID]))
 	}
 	return l
 }
 
 // machineRow returns the row of a machine that has this many units.
-func (p part) machineRow(units int) MachineRow {
-	row := MachineRow{ID: p.key("machine"), Status: p.Agent.Current, Instance: p.InstanceID, Base: p.Base, Message: p.Agent.Message,
-		Health: healthOf(p.Agent), Units: units, Dying: p.isDying()}
-	if h := healthOf(p.Instance); h == Failing {
-		row.Health, row.Message = h, p.Instance.Message
-	}
-	for _, a := range p.Addresses {
-		row.Addresses = append(row.Addresses, a.Value)
+func machineRow(m *entity.MachineStatus, units int) MachineRow {
+	row := MachineRow{ID: m.ID, Status: string(m.Status.Status), Instance: m.InstanceID, Base: entity.BaseOf(m.Series).String(), Message: m.Status.Message,
+		Health: healthOf(m.Status.Status), Units: units, Dying: m.Life != entity.Alive, Addresses: m.Addresses}
+	if h := healthOf(m.InstanceStatus.Status); h == Failing {
+		row.Health, row.Message = h, m.InstanceStatus.Message
 	}
 	return row
 }
@@ -157,14 +150,15 @@ func (p part) machineRow(units int) MachineRow {
 func (m *Mirror) machine(id string) (*Machine, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	p, err := m.find("machine", id)
+	p, err := m.find(entity.PartMachine, id)
 	if err != nil {
 		return nil, err
 	}
-	machine := &Machine{Container: p.Container, Hardware: p.Hardware}
-	for _, u := range m.chosen("unit", m.keysOf("unit", func(u part) bool { return u.Machine == id })) {
-		machine.Units = append(machine.Units, u.row())
+	machine := &Machine{Hardware: entity.ParseHardware(p.Machine.Hardware)}
+	machine.Container, _ = entity.ContainerOf(id)
+	for _, u := range m.chosen(entity.PartUnit, m.namesOf(entity.PartUnit, func(u part) bool { return u.Unit.Machine == id })) {
+		machine.Units = append(machine.Units, rowOf(u.Unit))
 	}
-	machine.MachineRow = p.machineRow(len(machine.Units))
+	machine.MachineRow = machineRow(p.Machine, len(machine.Units))
 	return machine, nil
 }

@@ -68,19 +68,19 @@ var healths = map[entity.StatusWord]Health{
 	entity.StatusActive: Healthy, entity.StatusStarted: Healthy, entity.StatusIdle: Healthy, entity.StatusAvailable: Healthy,
 }
 
-func healthOf(s status) Health {
-	if h, known := healths[entity.StatusWord(s.Current)]; known {
+func healthOf(s entity.StatusWord) Health {
+	if h, known := healths[s]; known {
 		return h
 	}
 	return Unknown
 }
 
-// health returns that of a unit: of what its agent says, if that is worse.
-func (p part) health() Health {
-	if h := healthOf(p.Agent); h == Failing {
+// healthOfUnit returns that of a unit: of what its agent says, if that is worse.
+func healthOfUnit(u *entity.UnitPart) Health {
+	if h := healthOf(u.Agent.Status); h == Failing {
 		return h
 	}
-	return healthOf(p.Workload)
+	return healthOf(u.Workload.Status)
 }
 
 // Positions are annotations of services, named as Juju's GUI named them.
@@ -108,50 +108,54 @@ func (m *Mirror) Topology() Topology {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	p := Topology{Revision: m.revision, Nodes: []*Node{}, Edges: []Edge{}}
-	for _, s := range m.sorted("application") {
-		n := &Node{Name: s.Name, Subordinate: s.Subordinate, Exposed: s.Exposed, Health: healthOf(s.Status), Message: s.Status.Message,
-			Counts: map[Health]int{}}
+	for _, one := range m.sorted(entity.PartService) {
+		s := one.Service
+		n := &Node{Name: s.Name, Subordinate: s.Subordinate, Exposed: s.Exposed, Dying: one.isDying(), Health: healthOf(s.Status.Status),
+			Message: s.Status.Message, Counts: map[Health]int{}}
 		for name := range m.units[s.Name] {
 			n.Units++
-			n.Counts[m.parts["unit"][name].health()]++
+			n.Counts[healthOfUnit(m.parts[entity.PartUnit][name].Unit)]++
 		}
 		if n.Counts[Failing] > 0 {
 			n.Health = Failing
 		}
-		m.place(n, s)
 		p.Nodes = append(p.Nodes, n)
 	}
-	for _, r := range m.sorted("remoteApplication") {
-		n := &Node{Name: r.Name, Remote: true, Health: healthOf(r.Status), Message: r.Status.Message}
-		m.place(n, r)
-		p.Nodes = append(p.Nodes, n)
+	for _, one := range m.sorted(entity.PartRemote) {
+		r := one.Remote
+		p.Nodes = append(p.Nodes, &Node{Name: r.Name, Remote: true, Dying: one.isDying(), Health: healthOf(r.Status.Status), Message: r.Status.Message})
+	}
+	for _, n := range p.Nodes {
+		m.place(n)
 	}
 	p.Edges = append(p.Edges, m.edges(nil)...)
 	return p
 }
 
 // edges returns the relations of two services that a function chooses, or with nil all.
-func (m *Mirror) edges(which func(part) bool) []Edge {
+func (m *Mirror) edges(which func(*entity.RelationStatus) bool) []Edge {
 	var all []Edge
-	for _, r := range m.chosen("relation", m.keysOf("relation", func(r part) bool {
-		return len(r.Endpoints) == 2 && (which == nil || which(r))
+	for _, one := range m.chosen(entity.PartRelation, m.namesOf(entity.PartRelation, func(r part) bool {
+		return len(r.Relation.Endpoints) == 2 && (which == nil || which(r.Relation))
 	})) {
+		r := one.Relation
 		from, to := r.Endpoints[0], r.Endpoints[1]
-		if from.Relation.Role == "provider" {
+		if from.Role == "provider" {
 			from, to = to, from
 		}
-		all = append(all, Edge{Key: r.Key, From: from.Service, To: to.Service, Interface: to.Relation.Interface,
-			FromEnd: from.Service + ":" + from.Relation.Name, ToEnd: to.Service + ":" + to.Relation.Name,
-			Label: from.Relation.Name + " – " + to.Relation.Name})
+		all = append(all, Edge{Key: r.Key, From: from.Service, To: to.Service, Interface: r.Interface,
+			FromEnd: from.Service + ":" + from.Name, ToEnd: to.Service + ":" + to.Name, Label: from.Name + " – " + to.Name})
 	}
 	return all
 }
 
-// place sets what is the same of services here and elsewhere.
-func (m *Mirror) place(n *Node, s part) {
-	n.Dying = s.Life != "" && s.Life != entity.Alive.String()
-	where := m.parts["annotation"]["application-"+s.Name].Annotations
-	if x, y := position(where, xKey), position(where, yKey); x != nil && y != nil {
+// place sets where a user has put a service.
+func (m *Mirror) place(n *Node) {
+	a := m.parts[entity.PartAnnotations][entity.ServiceTag(n.Name).String()].Annotations
+	if a == nil {
+		return
+	}
+	if x, y := position(a.Annotations, xKey), position(a.Annotations, yKey); x != nil && y != nil {
 		n.X, n.Y = x, y
 	}
 }

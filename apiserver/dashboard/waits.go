@@ -132,7 +132,7 @@ func (m *Mirror) kindOf(tag string) lifecycle.Kind {
 	t, _ := entity.ParseTag(tag)
 	switch t.Kind {
 	case entity.KindUnit:
-		if p, _ := m.part("unit", t.ID); p.Principal != "" {
+		if p, _ := m.part(entity.PartUnit, t.ID); p.Unit != nil && p.Unit.Principal != "" {
 			return lifecycle.Subordinate
 		}
 		return lifecycle.Principal
@@ -143,7 +143,7 @@ func (m *Mirror) kindOf(tag string) lifecycle.Kind {
 	case entity.KindStorage:
 		return lifecycle.Storage
 	case entity.KindService:
-		if _, err := m.part("application", t.ID); err != nil {
+		if _, err := m.part(entity.PartService, t.ID); err != nil {
 			return lifecycle.Remote
 		}
 		return lifecycle.Service

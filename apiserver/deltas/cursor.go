@@ -1,6 +1,7 @@
 package deltas
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // A cursor is how far a client has come. It knows each part as it was at a number from whole to at: these differ while it
@@ -24,11 +26,31 @@ type Take func() (News, error)
 
 // News is what has changed.
 type News struct {
-	Deltas []params.Delta
-	// Whole is set if a client must forget all that it knew: the deltas begin with everything.
+	Changes []Change
+	// Whole is set if a client must forget all that it knew: the changes begin with everything.
 	Whole bool
 	// Revision is what to resume after; "" while not all that had changed by then has been given.
 	Revision string
+
+	model params.DeltaModel
+}
+
+// A Change is a part of the model as it is now, or as it was when it was removed. It is shared: no one may change it.
+type Change struct {
+	Part    entity.Part
+	Removed bool
+}
+
+// Deltas returns what has changed as AllWatcher and the stream of events send it.
+func (n News) Deltas() ([]params.Delta, error) {
+	all := make([]params.Delta, len(n.Changes))
+	for i, c := range n.Changes {
+		var err error
+		if all[i], err = params.DeltaOf(n.model, c.Part, c.Removed); err != nil {
+			return nil, fmt.Errorf("cannot encode %v: %w", c.Part.Key, err)
+		}
+	}
+	return all, nil
 }
 
 // How long, and for how many at most, a feed goes on for clients that have gone. As long it knows of each part that was
@@ -121,8 +143,8 @@ func (d *feed) clear(oldest int64) {
 				return
 			}
 			d.forgot = max(d.forgot, g.of)
-			d.changes.Remove(d.entries[g.key])
-			delete(d.entries, g.key)
+			d.changes.Remove(d.entries[g.part.Key])
+			delete(d.entries, g.part.Key)
 			d.removed--
 		}
 		d.graves = d.graves[1:]

@@ -1,11 +1,10 @@
 package deltas
 
 import (
-	"bytes"
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -68,11 +67,10 @@ type feed struct {
 
 // An entry is a part of the model, or one that was removed.
 type entry struct {
-	key         entity.PartKey
-	number      int64   // of its last change
-	steps       []int64 // the numbers at which it came, went, came again, …: see knownAt
-	delta, gone params.Delta
-	isGone      bool
+	number int64       // of its last change
+	steps  []int64     // the numbers at which it came, went, came again, …: see isKnownBy
+	part   entity.Part // as it is, or was last; readers share it, and no one changes it
+	isGone bool
 }
 
 // stepsKept limits the steps of an entry.
@@ -217,7 +215,7 @@ func (d *feed) start() error {
 		defer d.stop()
 		defer end()
 		defer live.Close()
-		if err := d.follow(ctx, agents); err != nil {
+		if err := d.follow(ctx, agents); err != nil && ctx.Err() == nil {
 			logger.Warningf("a watch of everything in model %q has ended: %v", d.st.Name(), err)
 		}
 	}()
@@ -304,23 +302,11 @@ func (d *feed) apply(ctx context.Context, keys []entity.PartKey) (err error) {
 	if err := d.mark(ctx, parts); err != nil {
 		return err
 	}
-	type change struct {
-		key         entity.PartKey
-		delta, gone params.Delta
-	}
-	changes := make([]change, len(parts))
-	for i, p := range parts {
-		changes[i].key = p.Key
-		var err error
-		if changes[i].delta, changes[i].gone, err = params.DeltaOf(d.model, p); err != nil {
-			return fmt.Errorf("cannot encode %v: %w", p.Key, err)
-		}
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.last
-	for _, c := range changes {
-		d.set(c.key, c.delta, c.gone)
+	for _, p := range parts {
+		d.set(p)
 	}
 	for _, key := range gone {
 		d.remove(key)
@@ -338,15 +324,15 @@ func (d *feed) stir() {
 	d.stirred = make(chan struct{})
 }
 
-func (d *feed) set(key entity.PartKey, delta, gone params.Delta) {
-	at := d.entries[key]
+func (d *feed) set(p entity.Part) {
+	at := d.entries[p.Key]
 	if at == nil {
 		d.last++
-		d.entries[key] = d.changes.PushFront(&entry{key: key, number: d.last, steps: []int64{d.last}, delta: delta, gone: gone})
+		d.entries[p.Key] = d.changes.PushFront(&entry{number: d.last, steps: []int64{d.last}, part: p})
 		return
 	}
 	e := at.Value.(*entry)
-	if !e.isGone && bytes.Equal(e.delta.Data, delta.Data) {
+	if !e.isGone && reflect.DeepEqual(e.part, p) {
 		return
 	}
 	d.last++
@@ -354,7 +340,7 @@ func (d *feed) set(key entity.PartKey, delta, gone params.Delta) {
 		d.removed--
 		e.step(d.last)
 	}
-	e.delta, e.gone, e.isGone, e.number = delta, gone, false, d.last
+	e.part, e.isGone, e.number = p, false, d.last
 	d.changes.MoveToFront(at)
 }
 
@@ -367,7 +353,6 @@ func (d *feed) remove(key entity.PartKey) {
 	d.last++
 	e.isGone, e.number = true, d.last
 	e.step(d.last)
-	e.delta.Data = nil
 	d.changes.MoveToFront(at)
 	d.removed++
 	d.bury(e)
@@ -419,13 +404,13 @@ const tasksAtOnce = 100
 // take returns what has changed after the cursor, in order, and moves it.
 func (d *feed) take(ctx context.Context, c *cursor) (News, error) {
 	defer func() { c.taken <- struct{}{} }()
-	deltas, tasks, next := d.after(c)
-	if err := d.fill(ctx, deltas, tasks); err != nil {
+	changes, next := d.after(c)
+	if err := d.fill(ctx, changes); err != nil {
 		return News{}, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	news := News{Deltas: deltas, Whole: c.at == 0}
+	news := News{Changes: changes, Whole: c.at == 0, model: d.model}
 	if next.whole == next.at {
 		news.Revision = d.id + "-" + strconv.FormatInt(next.at, 10)
 	}
@@ -434,33 +419,29 @@ func (d *feed) take(ctx context.Context, c *cursor) (News, error) {
 	return news, nil
 }
 
-// after returns the deltas for a cursor, in order, and where it is after them. The deltas of tasks, whose places and keys
-// are in tasks, have no data yet.
-func (d *feed) after(c *cursor) (deltas []params.Delta, tasks map[int]entity.PartKey, next cursor) {
+// after returns the changes for a cursor, in order, and where it is after them. Tasks have only what the feed knows of them.
+func (d *feed) after(c *cursor) (changes []Change, next cursor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var news []*entry
 	for e := d.changes.Front(); e != nil && e.Value.(*entry).number > c.at; e = e.Next() {
 		news = append(news, e.Value.(*entry))
 	}
-	tasks, next = map[int]entity.PartKey{}, cursor{whole: d.last, at: d.last}
-	reached := c.at
+	next = cursor{whole: d.last, at: d.last}
+	reached, tasks := c.at, 0
 	for _, e := range slices.Backward(news) {
-		if len(tasks) == tasksAtOnce {
+		if tasks == tasksAtOnce {
 			next.whole, next.at = c.whole, reached
 			break
 		}
 		reached = e.number
-		switch {
-		case !e.isNewsFor(c):
+		if !e.isNewsFor(c) {
 			continue
-		case e.isGone:
-			deltas = append(deltas, e.gone)
-			continue
-		case e.key.Kind == entity.PartTask:
-			tasks[len(deltas)] = e.key
 		}
-		deltas = append(deltas, e.delta)
+		if e.part.Task != nil && !e.isGone {
+			tasks++
+		}
+		changes = append(changes, Change{e.part, e.isGone})
 	}
-	return deltas, tasks, next
+	return changes, next
 }

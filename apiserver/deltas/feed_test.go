@@ -3,7 +3,6 @@ package deltas
 import (
 	"container/list"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,8 +25,8 @@ func unit(n int) entity.PartKey {
 
 // sets sets a unit to a value.
 func (d *feed) sets(n, value int) {
-	data := func(v int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`"u/%d=%d"`, n, v)) }
-	d.set(unit(n), params.Delta{Kind: "unit", Data: data(value)}, params.Delta{Kind: "unit", Removed: true, Data: data(0)})
+	u := entity.UnitStatus{Name: fmt.Sprint("u/", n), WorkloadVersion: fmt.Sprint(value)}
+	d.set(entity.Part{Key: unit(n), Unit: &entity.UnitPart{UnitStatus: u}})
 }
 
 // takes returns what a cursor gets, in a few words; "" for nothing.
@@ -41,12 +40,12 @@ func (d *feed) takes(ctx context.Context, c *cursor) string {
 		return err.Error()
 	}
 	var words []string
-	for _, delta := range news.Deltas {
-		word := strings.Trim(string(delta.Data), `"`)
-		if delta.Removed {
-			word = "-" + word
+	for _, change := range news.Changes {
+		if u := change.Part.Unit; change.Removed {
+			words = append(words, "-"+u.Name)
+		} else {
+			words = append(words, u.Name+"="+u.WorkloadVersion)
 		}
-		words = append(words, word)
 	}
 	return strings.Join(words, " ")
 }
@@ -76,7 +75,7 @@ func TestNews(t *testing.T) {
 	d.remove(unit(1))
 	d.sets(3, 1)
 	d.remove(unit(3)) // a has not seen it
-	is(a, "-u/1=0")
+	is(a, "-u/1")
 	d.sets(1, 4)
 	d.remove(unit(1)) // nor this one
 	is(a, "")
@@ -84,11 +83,11 @@ func TestNews(t *testing.T) {
 	is(a, "u/1=5")
 	is(b, "u/2=2 u/1=5")
 	d.remove(unit(1))
-	is(a, "-u/1=0")
+	is(a, "-u/1")
 	if d.removed == 0 {
 		t.Error("a removed part is forgotten before all know of it")
 	}
-	is(b, "-u/1=0")
+	is(b, "-u/1")
 	if d.removed != 0 || len(d.entries) != 1 || d.changes.Len() != 1 {
 		t.Errorf("%d removed parts are kept for no one", d.removed)
 	}
@@ -101,22 +100,22 @@ func TestEndsAreToldBetweenReplies(t *testing.T) {
 	c := &cursor{}
 	d.cursors[c] = true
 	takes := func() (n, gone int) {
-		deltas, _, next := d.after(c)
+		changes, next := d.after(c)
 		c.whole, c.at = next.whole, next.at
 		d.forget()
-		for _, delta := range deltas {
-			if delta.Removed {
+		for _, change := range changes {
+			if change.Removed {
 				gone++
 			}
 		}
-		return len(deltas), gone
+		return len(changes), gone
 	}
 	d.sets(1, 1)
 	takes()
 	d.remove(unit(1))
 	d.sets(2, 1)
 	for n := range tasksAtOnce + 1 {
-		d.set(entity.PartKey{Kind: entity.PartTask, ID: fmt.Sprint(n)}, params.Delta{Kind: "action"}, params.Delta{Removed: true})
+		d.set(entity.Part{Key: entity.PartKey{Kind: entity.PartTask, ID: fmt.Sprint(n)}, Task: &entity.Task{}})
 	}
 	d.sets(1, 2)
 	if n, gone := takes(); n != 1+tasksAtOnce || gone != 0 {
@@ -178,7 +177,7 @@ func TestTheLastCursorEndsTheFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, takes := range []<-chan Take{first, second} {
-			if news, err := (<-takes)(); err != nil || len(news.Deltas) != 1 || news.Deltas[0].Kind != "model" || !news.Whole {
+			if news, err := (<-takes)(); err != nil || len(news.Changes) != 1 || news.Changes[0].Part.Model == nil || !news.Whole {
 				t.Errorf("first there is %v, %v", news, err)
 			}
 		}
@@ -226,17 +225,17 @@ func TestResumption(t *testing.T) {
 		defer delete(d.cursors, c)
 		return take(c)
 	}
-	if news := again(then.Revision); news.Whole || len(news.Deltas) != 2 || !news.Deltas[0].Removed {
+	if news := again(then.Revision); news.Whole || len(news.Changes) != 2 || !news.Changes[0].Removed {
 		t.Errorf("after %s there is %+v", then.Revision, news)
 	}
 	for _, unknown := range []string{"", "x", "other-2", d.id + "-99", d.id + "--1"} {
-		if news := again(unknown); !news.Whole || len(news.Deltas) != 1 {
+		if news := again(unknown); !news.Whole || len(news.Changes) != 1 {
 			t.Errorf("after %q there is %+v", unknown, news)
 		}
 	}
 	d.resumes = true
 	take(first) // it was sent that the unit is removed
-	if news := again(then.Revision); news.Whole || len(news.Deltas) != 2 {
+	if news := again(then.Revision); news.Whole || len(news.Changes) != 2 {
 		t.Errorf("after %s, when what followed was sent in vain, there is %+v", then.Revision, news)
 	}
 	d.graves[0].at = d.graves[0].at.Add(-awayTime)

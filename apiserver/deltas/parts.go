@@ -3,7 +3,6 @@ package deltas
 import (
 	"context"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -49,7 +48,8 @@ func (d *feed) mark(ctx context.Context, parts []entity.Part) error {
 	for i := range parts {
 		switch {
 		case parts[i].Machine != nil:
-			parts[i].Machine = marked[parts[i].Machine.ID]
+			m := *marked[parts[i].Machine.ID] // not a place among all of them, which would be kept with it
+			parts[i].Machine = &m
 		case parts[i].Unit != nil:
 			parts[i].Unit.UnitStatus = (*units)[next]
 			next++
@@ -58,32 +58,29 @@ func (d *feed) mark(ctx context.Context, parts []entity.Part) error {
 	return nil
 }
 
-// fill reads the tasks that deltas are about, by their places. A task that has been removed since has a delta that says
-// so: another one follows.
-func (d *feed) fill(ctx context.Context, deltas []params.Delta, tasks map[int]entity.PartKey) error {
-	if len(tasks) == 0 {
-		return nil
+// fill reads the tasks among changes. One that has been removed since is told as that: its removal follows.
+func (d *feed) fill(ctx context.Context, changes []Change) error {
+	var ids []string
+	for _, c := range changes {
+		if c.Part.Task != nil && !c.Removed {
+			ids = append(ids, c.Part.Key.ID)
+		}
 	}
-	ids := make([]string, 0, len(tasks))
-	for _, key := range tasks {
-		ids = append(ids, key.ID)
+	if len(ids) == 0 {
+		return nil
 	}
 	all, err := d.live.Tasks(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for i, key := range tasks {
-		task, exists := all[key.ID]
-		if !exists {
-			d.mu.Lock()
-			if at := d.entries[key]; at != nil {
-				deltas[i] = at.Value.(*entry).gone
-			}
-			d.mu.Unlock()
+	for i, c := range changes {
+		if c.Part.Task == nil || c.Removed {
 			continue
 		}
-		if deltas[i], _, err = params.DeltaOf(d.model, entity.Part{Key: key, Task: &task}); err != nil {
-			return err
+		if task, exists := all[c.Part.Key.ID]; exists {
+			changes[i].Part.Task = &task
+		} else {
+			changes[i].Removed = true
 		}
 	}
 	return nil

@@ -92,7 +92,11 @@ func clientWatchAll(ctx context.Context, c *Caller, _ None) (Stream, error) {
 	takes, err := c.Deltas.Watch(ctx, c.Model, model)
 	return Stream{Facade: "AllWatcher", Ch: reflect.ValueOf(takes), Event: func(v reflect.Value) (params.Event, error) {
 		news, err := v.Interface().(deltas.Take)()
-		return params.Event{Deltas: news.Deltas}, err
+		if err != nil {
+			return params.Event{}, err
+		}
+		all, err := news.Deltas()
+		return params.Event{Deltas: all}, err
 	}}, err
 }
 

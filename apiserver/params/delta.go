@@ -48,16 +48,15 @@ type DeltaModel struct {
 	UUID, Owner, Controller string
 }
 
-// DeltaOf returns the delta of a part, and the one that will say that it is removed.
-func DeltaOf(m DeltaModel, p entity.Part) (changed, removed Delta, err error) {
+// DeltaOf returns the delta of a part, or the one that says that it is removed.
+func DeltaOf(m DeltaModel, p entity.Part, removed bool) (Delta, error) {
 	info, names := partInfo(m, p)
-	names["model-uuid"] = m.UUID
-	changed.Kind = deltaKinds[p.Key.Kind]
-	removed.Kind, removed.Removed = changed.Kind, true
-	if changed.Data, err = json.Marshal(info); err == nil {
-		removed.Data, err = json.Marshal(names)
+	if removed {
+		names["model-uuid"] = m.UUID
+		info = names
 	}
-	return changed, removed, err
+	data, err := json.Marshal(info)
+	return Delta{Kind: deltaKinds[p.Key.Kind], Removed: removed, Data: data}, err
 }
 
 // partInfo returns what a delta says of a part, and the names that clients know it by.

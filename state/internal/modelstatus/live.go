@@ -412,10 +412,7 @@ func (l *Live) updateRelations(ctx context.Context, keys []string, t touched) er
 	}, func() error {
 		return again(ctx, l.db, modeldb.RelationsC, keys, nil, now, func(d modeldb.Relation) string { return d.Key })
 	})
-	l.all.relations = l.all.relations[:0]
-	for _, r := range now {
-		l.all.relations = append(l.all.relations, r)
-	}
+	l.all.relations = slices.SortedFunc(maps.Values(now), byNumber)
 	return err
 }
 

@@ -2,6 +2,7 @@ package modelstatus
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,12 +54,11 @@ func (l *Live) Part(ctx context.Context, key entity.PartKey) (p entity.Part, exi
 			}
 		}
 	case entity.PartRelation:
-		for _, r := range a.relations {
-			if exists = strconv.Itoa(r.ID) == key.ID; exists {
-				status := a.relation(r)
-				p.Relation = &status
-				break
-			}
+		id, _ := strconv.Atoi(key.ID)
+		var i int
+		if i, exists = slices.BinarySearchFunc(a.relations, modeldb.Relation{ID: id}, byNumber); exists {
+			status := a.relation(a.relations[i])
+			p.Relation = &status
 		}
 	case entity.PartUnit:
 		var doc modeldb.Unit

@@ -24,13 +24,15 @@ func Read(ctx context.Context, db *modeltxn.DB) (*entity.ModelStatus, error) {
 	return all.status(db.Clock()), nil
 }
 
+func byNumber(x, y modeldb.Relation) int { return cmp.Compare(x.ID, y.ID) }
+
 // everything holds the documents from which a status is built, by id.
 type everything struct {
 	model       modeldb.Model
 	machines    map[string]modeldb.Machine
 	services    map[string]modeldb.Service
 	units       map[string]modeldb.Unit
-	relations   []modeldb.Relation
+	relations   []modeldb.Relation // by number
 	statuses    map[string]modeldb.Status
 	ports       map[string]modeldb.Ports
 	constraints map[string]modeldb.Constraints
@@ -117,7 +119,7 @@ func readAll(ctx context.Context, db *modeltxn.DB) (*everything, error) {
 	if err := db.All(ctx, modeldb.RelationsC, nil, &a.relations); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(a.relations, func(x, y modeldb.Relation) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(a.relations, byNumber)
 	return a, nil
 }
 
