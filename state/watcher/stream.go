@@ -47,7 +47,7 @@ func (e *event) at() time.Time {
 	return e.Wall
 }
 
-// ofCollection reports whether the event is that of a whole collection, as after an aggregation with $out.
+// ofCollection reports whether the event is that of a whole collection, as when it is dropped, or replaced by an aggregation.
 func (e *event) ofCollection() bool { return e.Key.ID.Kind == 0 }
 
 // changes returns the change that the event reports, if it is more than one of the ignored field, and can be watched:

@@ -128,101 +128,10 @@ func TestAggregationsInTransactions(t *testing.T) {
 	if docs, _ := batch(t, c.must(in(1, false, bson.E{Key: "getMore", Value: id}, bson.E{Key: "collection", Value: "c"}))); len(docs) != 15 {
 		t.Errorf("its cursor returns another %d documents, want 15", len(docs))
 	}
-	for i, stage := range []string{`{"$out": "x"}`, `{"$collStats": {"count": {}}}`, `{"$changeStream": {}}`} {
+	for i, stage := range []string{`{"$collStats": {"count": {}}}`, `{"$changeStream": {}}`} {
 		if code := c.code(in(int64(2+i), true, cmd(t, `{"aggregate": "c", "pipeline": [%s], "cursor": {}}`, stage)...)); code != 263 {
 			t.Errorf("%s: code %d", stage, code)
 		}
-	}
-}
-
-// $out replaces a collection at once, with its indexes; a pipeline that fails leaves it as it was.
-func TestOut(t *testing.T) {
-	c := numbered(t, 20)
-	c.must(cmd(t, `{"insert": "t", "documents": [{"_id": "old"}]}`))
-	c.must(cmd(t, `{"createIndexes": "t", "indexes": [{"name": "k", "key": {"k": 1}, "unique": true}]}`))
-	out := func(stages string) int {
-		return c.code(cmd(t, `{"aggregate": "c", "pipeline": [%s], "cursor": {}, "writeConcern": {"w": "majority"}}`, stages))
-	}
-	names := func() int64 { return int64(len(rows(t, c, `{"listCollections": 1}`))) }
-	for _, test := range []struct {
-		stages string
-		code   int
-	}{
-		{`{"$project": {"k": {"$divide": [1, {"$subtract": ["$_id", 15]}]}}}, {"$out": "t"}`, 16608},
-		{`{"$project": {"k": "$a"}}, {"$out": "t"}`, 11000},
-		{`{"$project": {"_id": "$a", "k": "$_id"}}, {"$out": "t"}`, 11000},
-		{`{"$project": {"_id": [1, 2]}}, {"$out": "t"}`, 53},
-		{`{"$out": ""}`, 73},
-		{`{"$out": "$x"}`, 73},
-		{`{"$out": {"db": "a b", "coll": "x"}}`, 73},
-	} {
-		if code := out(test.stages); code != test.code {
-			t.Errorf("%s: code %d, want %d", test.stages, code, test.code)
-		}
-	}
-	if got := rows(t, c, `{"find": "t"}`); !slices.Equal(got, []string{`{"_id":"old"}`}) || names() != 2 {
-		t.Errorf("after failures: %q, %d collections", got, names())
-	}
-	if code := out(`{"$match": {"_id": {"$lt": 2}}}, {"$project": {"k": "$_id"}}, {"$out": "t"}`); code != 0 {
-		t.Errorf("code %d", code)
-	}
-	if got := rows(t, c, `{"find": "t", "hint": "k"}`); !slices.Equal(got, []string{`{"_id":0,"k":0}`, `{"_id":1,"k":1}`}) {
-		t.Errorf("after $out: %q", got)
-	}
-	if code := c.code(cmd(t, `{"aggregate": "c", "pipeline": [{"$match": {"a": 5}}, {"$out": "c"}], "cursor": {}}`)); code != 0 {
-		t.Errorf("onto itself: code %d", code)
-	}
-	if got := rows(t, c, `{"find": "c"}`); len(got) != 2 {
-		t.Errorf("onto itself: %q", got)
-	}
-	c.must(cmd(t, `{"aggregate": "none", "pipeline": [{"$out": "t"}], "cursor": {}}`))
-	if got := rows(t, c, `{"find": "t"}`); len(got) != 0 {
-		t.Errorf("of no documents: %q", got)
-	}
-}
-
-// A command that meets a $out runs on the collection before it or on the one after it.
-func TestCommandsBesideOut(t *testing.T) {
-	server := open(t, embedded.Options{})
-	replacer, other := connect(t, server), connect(t, server)
-	replacer.must(cmd(t, `{"insert": "c", "documents": [{"_id": 1}]}`))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 200 {
-			// A $out refuses to replace indexes that it has not copied.
-			if code := replacer.code(cmd(t, `{"aggregate": "c", "pipeline": [{"$out": "t"}], "cursor": {}}`)); code != 0 && code != 125 {
-				t.Errorf("$out: code %d", code)
-			}
-		}
-	}()
-	for i := 0; ; i++ {
-		select {
-		case <-done:
-			return
-		default:
-		}
-		other.must(cmd(t, `{"createIndexes": "t", "indexes": [{"name": "k%d", "key": {"k%d": 1}}]}`, i%10, i%10))
-		other.must(cmd(t, `{"insert": "t", "documents": [{"_id": "new %d"}]}`, i))
-		other.must(cmd(t, `{"dropIndexes": "t", "index": "k%d"}`, i%10))
-	}
-}
-
-// A change stream on a collection that $out replaces says so, and ends.
-func TestOutEndsChangeStreams(t *testing.T) {
-	c := numbered(t, 3)
-	open := func(collection string) int64 {
-		_, id := batch(t, c.must(cmd(t, `{"aggregate": %s, "pipeline": [{"$changeStream": {}}, {"$project": {"operationType": 1, "to": 1}}], "cursor": {}}`, collection)))
-		return id
-	}
-	one, all := open(`"t"`), open(`1`)
-	c.must(cmd(t, `{"aggregate": "c", "pipeline": [{"$out": "t"}], "cursor": {}}`))
-	events, id := batch(t, c.must(d{{Key: "getMore", Value: one}, {Key: "collection", Value: "t"}}))
-	if len(events) != 2 || !strings.Contains(events[0], `"operationType":"rename","to":{"db":"db","coll":"t"}`) || !strings.Contains(events[1], `"invalidate"`) || id != 0 {
-		t.Errorf("the collection's stream: %q, cursor %d", events, id)
-	}
-	if events, id = batch(t, c.must(d{{Key: "getMore", Value: all}, {Key: "collection", Value: "$cmd.aggregate"}})); len(events) != 1 || id == 0 {
-		t.Errorf("the database's stream: %q, cursor %d", events, id)
 	}
 }
 

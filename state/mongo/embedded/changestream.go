@@ -15,7 +15,7 @@ import (
 )
 
 // A changeStream reads the store's events, waits at the end for new ones, and ends after the collection it watches was
-// dropped or replaced. The store keeps its latest events in memory only, so a stream can't be resumed after a restart of the
+// dropped. The store keeps its latest events in memory only, so a stream can't be resumed after a restart of the
 // server, or after very many changes: the client gets ChangeStreamHistoryLost.
 type changeStream struct {
 	store      *storage.Store
@@ -154,7 +154,7 @@ func (st *changeStream) read(c *conn, b *batch, n int64) error {
 		if e == nil {
 			break
 		}
-		if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection && e.To != st.collection {
+		if st.db != "" && e.DB != st.db || st.collection != "" && e.Collection != st.collection {
 			continue
 		}
 		doc, err := st.form(number, e)
@@ -167,7 +167,7 @@ func (st *changeStream) read(c *conn, b *batch, n int64) error {
 		if size, err = st.add(c, b, doc, size); err != nil {
 			return err
 		}
-		if (e.Kind == storage.Dropped || e.Kind == storage.Renamed) && st.collection != "" {
+		if e.Kind == storage.Dropped && st.collection != "" {
 			st.invalid = true
 			if _, err = st.add(c, b, st.invalidate(number), size); err != nil {
 				return err
@@ -200,7 +200,6 @@ func (st *changeStream) add(c *conn, b *batch, doc []byte, size int) (int, error
 
 var operations = map[storage.Kind]string{
 	storage.Inserted: "insert", storage.Updated: "update", storage.Replaced: "replace", storage.Deleted: "delete", storage.Dropped: "drop",
-	storage.Renamed: "rename",
 }
 
 // form returns the document that describes an event to this and other streams.
@@ -251,10 +250,6 @@ func (st *changeStream) describe(number uint64, e *storage.Event, now bsoncore.V
 	}
 	dst = bsoncore.AppendDocumentElement(dst, "ns", bsoncore.NewDocumentBuilder().AppendString("db",
 		e.DB).AppendString("coll", e.Collection).Build())
-	if e.Kind == storage.Renamed {
-		dst = bsoncore.AppendDocumentElement(dst, "to", bsoncore.NewDocumentBuilder().AppendString("db",
-			e.DB).AppendString("coll", e.To).Build())
-	}
 	if e.ID.Type != 0 {
 		dst = bsoncore.AppendDocumentElement(dst, "documentKey",
 			bsoncore.NewDocumentBuilder().AppendValue("_id", e.ID).Build())

@@ -80,12 +80,10 @@ func (r *request) aggregate() error {
 		return err
 	}
 	b := r.conn.emptyBatch()
-	id := int64(0)
-	if cur != nil {
-		cur.durable = r.durable
-		if id, err = r.conn.begin(cur, b, a.batch, false); err != nil {
-			return err
-		}
+	cur.durable = r.durable
+	id, err := r.conn.begin(cur, b, a.batch, false)
+	if err != nil {
+		return err
 	}
 	r.appendCursor(id, a.namespace, "firstBatch", b)
 	return nil
@@ -101,7 +99,7 @@ func (a *aggregation) first() (name string, options bsoncore.Value) {
 	return string(e.Key), e.Value
 }
 
-// flowing opens an aggregation. The cursor is nil if the result went into a collection.
+// flowing opens an aggregation.
 func (r *request) flowing(a *aggregation) (*cursor, error) {
 	cur := &cursor{namespace: a.namespace, session: r.lsid, tx: r.tx, left: -1}
 	var source pipeline.Source
@@ -138,10 +136,6 @@ func (r *request) flowing(a *aggregation) (*cursor, error) {
 		}
 	}
 	cur.flow.next = p.Run(source, pipeline.Control{Check: late, Keep: cur.mem.keep})
-	if p.Out != nil {
-		defer cur.mem.close()
-		return nil, r.put(cur, p.Out)
-	}
 	return cur, nil
 }
 
@@ -179,53 +173,6 @@ func chosenBy(h *pipeline.Head, hint bsoncore.Value) (ch choice, err error) {
 	}
 	ch.order, err = query.CompileSort(h.Order)
 	return ch, err
-}
-
-// put replaces the content of a collection by an aggregation's result, at once.
-func (r *request) put(cur *cursor, to *pipeline.Target) (err error) {
-	if r.inTxn {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-			"Operation not permitted in transaction :: caused by :: $out is not allowed")
-	}
-	db := r.db
-	if to.DB != "" {
-		db = to.DB
-	}
-	if err := checkDatabase(db); err != nil {
-		return err
-	}
-	if err := checkCollection(db, to.Collection); err != nil {
-		return err
-	}
-	if cur.sel != nil {
-		defer func() {
-			if perr := cur.sel.pause(); err == nil {
-				err = perr
-			}
-		}()
-	}
-	content, err := r.s.store.Replace(db, to.Collection)
-	if err != nil {
-		return err
-	}
-	for {
-		doc, err := cur.flow.next()
-		if err == nil && doc == nil {
-			return content.Commit(r.ctx)
-		}
-		if err == nil {
-			err = checkInsert(doc)
-		}
-		if err == nil {
-			err = content.Add(withID(doc))
-		}
-		if err != nil {
-			if aerr := content.Abort(); aerr != nil {
-				err = aerr
-			}
-			return err
-		}
-	}
 }
 
 // collStatsStage returns the document that $collStats produces.

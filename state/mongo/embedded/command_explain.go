@@ -228,14 +228,11 @@ func (r *request) explained(verbosity string, parse func() (*explanation, error)
 // appendExplained appends the explanation of a query; if stages of a pipeline follow the query, it is that of the first
 // stage.
 func (r *request) appendExplained(e *explanation, doc bsoncore.Document) {
-	if e.pipeline != nil && (len(e.pipeline.Rest) > 0 || e.pipeline.Out != nil) {
+	if e.pipeline != nil && len(e.pipeline.Rest) > 0 {
 		list := bsoncore.NewArrayBuilder().AppendDocument(bsoncore.NewDocumentBuilder().AppendDocument("$cursor",
 			doc).Build())
 		for _, stage := range e.pipeline.Rest {
 			list.AppendDocument(stage)
-		}
-		if out := e.pipeline.Out; out != nil {
-			list.AppendDocument(bsoncore.NewDocumentBuilder().AppendString("$out", out.Collection).Build())
 		}
 		r.out = bsoncore.AppendArrayElement(r.out, "stages", list.Build())
 		return

@@ -46,7 +46,7 @@ func (r *request) insertOne(collection string, doc []byte) error {
 	})
 }
 
-// unlessDropped calls f, and calls it again if the collection that it found has been dropped or replaced meanwhile.
+// unlessDropped calls f, and calls it again if the collection that it found has been dropped meanwhile.
 func (r *request) unlessDropped(collection string, f func() error) error {
 	for range attempts {
 		if err := f(); !errors.Is(err, storage.ErrDropped) {

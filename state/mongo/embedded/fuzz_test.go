@@ -44,7 +44,7 @@ var requests = []string{
 	`{"listCollections": 1, "filter": {"name": {"$regex": "^l"}}, "cursor": {}}`,
 	`{"listDatabases": 1, "nameOnly": true}`,
 	`{"collStats": "c", "scale": 1024}`, `{"dbStats": 1}`, `{"getLog": "global"}`, `{"connectionStatus": 1}`, `{"getParameter": "*"}`,
-	`{"aggregate": "c", "pipeline": [{"$match": {"a": 1}}, {"$sort": {"b": 1}}, {"$limit": 2}, {"$project": {"x": {"$add": ["$a", 1]}}}, {"$out": "o"}], "cursor": {"batchSize": 0}}`,
+	`{"aggregate": "c", "pipeline": [{"$match": {"a": 1}}, {"$sort": {"b": 1}}, {"$limit": 2}, {"$project": {"x": {"$add": ["$a", 1]}}}], "cursor": {"batchSize": 0}}`,
 	`{"aggregate": "c", "pipeline": [{"$collStats": {"storageStats": {"scale": 2}, "count": {}}}, {"$unwind": "$a"}, {"$count": "n"}], "cursor": {}}`,
 	`{"explain": {"update": "c", "updates": [{"q": {"a": 1}, "u": {"$set": {"a": 2}}, "multi": true}]}, "verbosity": "executionStats"}`,
 	`{"explain": {"aggregate": "c", "pipeline": [{"$match": {"a": {"$gt": 1}}}, {"$group": {"_id": "$a"}}], "cursor": {}}}`,
@@ -246,7 +246,7 @@ func anyCommand(r *rand.Rand) d {
 	}
 	if r.IntN(2) == 0 {
 		stages := bson.A{d{{Key: "$match", Value: anyQuery(r)}}, d{{Key: "$sort", Value: order}}, d{{Key: "$project", Value: d{{Key: "x", Value: anyValue(r, expressions, 3)}, {Key: "b", Value: 1}}}},
-			d{{Key: "$unwind", Value: "$" + anyPath(r)}}, d{{Key: "$group", Value: d{{Key: "_id", Value: anyValue(r, expressions, 2)}, {Key: "n", Value: d{{Key: "$push", Value: "$a"}}}}}}, d{{Key: "$out", Value: "o"}}}
+			d{{Key: "$unwind", Value: "$" + anyPath(r)}}, d{{Key: "$group", Value: d{{Key: "_id", Value: anyValue(r, expressions, 2)}, {Key: "n", Value: d{{Key: "$push", Value: "$a"}}}}}}}
 		return d{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages[r.IntN(3):][:1+r.IntN(3)]}, {Key: "cursor", Value: d{}}}
 	}
 	return d{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{d{{Key: "q", Value: anyQuery(r)}, {Key: "limit", Value: 1}}}}}

@@ -66,7 +66,6 @@ const (
 	CannotGrowCapped                   Code = 10003
 	ObjectTooLarge                     Code = 10334
 	DuplicateKey                       Code = 11000
-	OutToCapped                        Code = 17152
 	KeyTooLong                         Code = 17280
 	ResultTooLarge                     Code = 17419
 	UnrecognizedPipelineStage          Code = 40324

@@ -6,6 +6,6 @@
 //
 // The stages at the beginning that a query can do are available as p.Head, so that the caller selects the documents of
 // the source with indexes; the others transform these documents, one at a time. $sort and $group hold documents in
-// memory, up to query.MaxMemory bytes each. $out names the collection that the caller puts the result into. Any other
-// stage, expression or accumulator is refused by its name.
+// memory, up to query.MaxMemory bytes each. Any other stage, expression or accumulator
+// is refused by its name.
 package pipeline

@@ -41,18 +41,10 @@ type Head struct {
 // A Pipeline is a compiled aggregation.
 type Pipeline struct {
 	Head Head
-	// Rest are the stages behind Head, as the client sent them, without $out.
+	// Rest are the stages behind Head, as the client sent them.
 	Rest []bsoncore.Document
-	// Out is where the result goes; if nil, to the client.
-	Out *Target
 
 	stages []stage
-}
-
-// A Target is the collection of an $out.
-type Target struct {
-	DB         string // "" is the pipeline's
-	Collection string
 }
 
 // Compile compiles the stages of an aggregation. If selects is set, the caller selects the documents that p.Head
@@ -70,13 +62,6 @@ func Compile(specs []bsoncore.Document, selects bool) (*Pipeline, error) {
 			return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
 		list[i] = spec{string(e.Key), e.Value, doc}
-	}
-	if n := len(list) - 1; n >= 0 && list[n].name == "$out" {
-		var err error
-		if p.Out, err = compileOut(list[n].value); err != nil {
-			return nil, err
-		}
-		list = list[:n]
 	}
 	if selects {
 		var err error
@@ -105,8 +90,6 @@ func Compile(specs []bsoncore.Document, selects bool) (*Pipeline, error) {
 // misplaced returns the error for a stage that does not exist, or not there.
 func misplaced(name string) error {
 	switch name {
-	case "$out":
-		return mongoerr.New(40601, "$out can only be the final stage in the pipeline")
 	case "$changeStream", "$collStats":
 		return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline.", name)
 	}
@@ -201,30 +184,6 @@ func (p *Pipeline) Run(in Source, ctl Control) Source {
 
 // checkEvery is the number of documents that a stage which holds or makes many of them handles between two checks.
 const checkEvery = 256
-
-func compileOut(v bsoncore.Value) (*Target, error) {
-	if name, ok := v.StringValueOK(); ok && v.Type == bson.TypeString {
-		return &Target{Collection: name}, nil
-	}
-	if v.Type != bson.TypeEmbeddedDocument {
-		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s",
-			query.TypeName(v.Type))
-	}
-	var t Target
-	it := raw.Elements(v.Data)
-	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		text, isText := e.Value.StringValueOK()
-		switch key := string(e.Key); {
-		case key == "db" && isText:
-			t.DB = text
-		case key == "coll" && isText:
-			t.Collection = text
-		default:
-			return nil, mongoerr.New(16994, "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'")
-		}
-	}
-	return &t, nil
-}
 
 func matchOf(v bsoncore.Value) (*query.Filter, error) {
 	if v.Type != bson.TypeEmbeddedDocument {

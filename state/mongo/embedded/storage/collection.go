@@ -26,10 +26,8 @@ type Collection struct {
 	// mu is read-locked by changes to documents, and locked by changes to the indexes and by Drop.
 	mu      gate
 	dropped atomic.Bool
-	// replaced is set before a Replacement removes the content, for which another Collection has the new one.
-	replaced atomic.Bool
-	indexes  atomic.Pointer[[]*Index]
-	flags    sync.Mutex // held while saving the flags of indexes
+	indexes atomic.Pointer[[]*Index]
+	flags   sync.Mutex // held while saving the flags of indexes
 	// altered is the store's count of catalog changes at the last change to this collection.
 	altered atomic.Int64
 
@@ -241,16 +239,5 @@ func checkNested(doc []byte) error {
 // Get appends the document under a record key, as tx sees it, to dst. Unless room is nil, it is called before dst is
 // replaced by a longer one, with the bytes of the document; its error is returned.
 func (c *Collection) Get(tx *Txn, dst, record []byte, room func(bytes int) error) (doc []byte, ok bool, err error) {
-	if doc, ok, err = c.store.appendGet(tx, dst, record, room); !ok && err == nil {
-		err = c.complete(tx)
-	}
-	return doc, ok, err
-}
-
-// complete returns an error if what tx has read, up to now, may lack documents because the collection was replaced.
-func (c *Collection) complete(tx *Txn) error {
-	if tx != nil || !c.replaced.Load() {
-		return nil
-	}
-	return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was replaced", c.Namespace())
+	return c.store.appendGet(tx, dst, record, room)
 }

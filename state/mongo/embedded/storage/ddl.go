@@ -167,7 +167,7 @@ func (c *Collection) Stats() (Stats, error) {
 			st.IndexBytes[ix.Name] += int64(len(key) + len(value))
 		}))
 	}
-	return st, errors.Join(err, c.complete(nil))
+	return st, err
 }
 
 // Count returns the number of documents without reading them.
@@ -177,7 +177,7 @@ func (c *Collection) Count() (n int64, err error) {
 		return int64(next - first), err
 	}
 	err = c.store.walk(c.space, func(_, _ []byte) { n++ })
-	return n, errors.Join(err, c.complete(nil))
+	return n, err
 }
 
 func (s *Store) walk(space uint32, visit func(key, value []byte)) error {

@@ -21,7 +21,6 @@ const (
 	Replaced
 	Deleted
 	Dropped // the collection
-	Renamed // the collection, in place of one that may have existed
 )
 
 // An Event is one change. Events are in the order in which changes became visible to readers, except that the changes
@@ -29,7 +28,6 @@ const (
 type Event struct {
 	Kind           Kind
 	DB, Collection string
-	To             string         // the new name of a collection
 	ID             bsoncore.Value // the document's _id
 	New            []byte         // the document, if it was inserted or replaced
 	Change         []byte         // of an update: {updatedFields: {path: value, …}, removedFields: [path, …]}

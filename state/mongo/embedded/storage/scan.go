@@ -97,12 +97,9 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 	return nil, nil, nil
 }
 
-// stillThere returns an error if the index was dropped during its scan, or the collection replaced: the scan may
-// therefore have ended early. A scan of a dropped collection just ends.
+// stillThere returns an error if the index was dropped during its scan, which may therefore have ended early. A scan of a
+// dropped collection just ends.
 func (s *Scan) stillThere() error {
-	if err := s.c.complete(s.tx); err != nil {
-		return err
-	}
 	ix := s.index()
 	if ix == nil || s.c.dropped.Load() || slices.Contains(s.c.Indexes(), ix) {
 		return nil
