@@ -52,10 +52,10 @@ func TestFormats(t *testing.T) {
 		"add-machine": {"--dry-run"}, "destroy-unit": {"web/0 --dry-run"}, "destroy-service": {"web --dry-run"},
 		"destroy-machine": {"1 --dry-run"}, "destroy-model": {"default --dry-run"}, "set-constraints": {"web mem=2G --dry-run"},
 	}
-	// They need a controller that can't be played here, a charm, and a machine, which scripts test; debug-log prints
+	// They need a controller that can't be played here, a charm, a charm store, and a machine, which scripts test; debug-log prints
 	// objects; a key has spaces, and import-ssh-key does the same.
 	untried := map[string]bool{"add-ssh-key": true, "dump-db": true, "debug-log": true, "charm-history": true, "deploy": true, "upgrade-charm": true,
-		"verify-backup": true}
+		"verify-backup": true, "info": true, "find": true, "charm-resources": true}
 	timed := map[string]bool{} // the commands that printed times
 	u := newUser(t)
 	clitest.NewCheckedController(u)
@@ -160,7 +160,7 @@ func TestCommandsWithoutFormat(t *testing.T) {
 		"prints a secret, which is for one person":       "add-user create-token dashboard",
 		"prints what another program or file has":        "debug-hooks scp ssh ssh-keys",
 		"prints text for people or for a shell":          "completion documentation help help-tool",
-		"writes a file, and its summary is for people":   "create-backup",
+		"writes a file, and its summary is for people":   "create-backup download",
 		"prints a bundle, which is YAML":                 "export-bundle",
 		"prints events as they happen, and no document":  "wait-for",
 		"is for the programs of this repository, hidden": "keeper",

@@ -327,6 +327,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"process":      scriptProcess,
 	"unseen":       scriptUnseen,
 	"filled":       scriptFilled,
+	"env-file":     scriptEnvFile,
 	"build":        scriptBuild,
 	"terminal":     scriptTerminal,
 	"view":         scriptView,

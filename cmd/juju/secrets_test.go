@@ -64,3 +64,9 @@ func scriptFilled(ts *testscript.TestScript, neg bool, args []string) {
 		return err == nil && info.Size() > 0
 	})
 }
+
+// scriptEnvFile sets a variable to what a file has: env-file NAME FILE.
+func scriptEnvFile(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}

@@ -36,7 +36,7 @@ commands that manage controllers; mongod and mongo-proxy are for developers and 
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagerror.Plain(err)} })
 	cmd.SetVersionTemplate("{{.Version}}\n")
-	cmd.AddCommand(versionCommand(), bootstrapCommand(), restoreCommand(), controllerCommand(),
+	cmd.AddCommand(versionCommand(), charmhubCommand(), bootstrapCommand(), restoreCommand(), controllerCommand(),
 		removeStoreCommand(), migrateStoreCommand(),
 		mongodCommand(), mongoProxyCommand(), commandLineCommand())
 	return cmd

@@ -110,7 +110,7 @@ func (f ResourceFiles) open(name, path string) error {
 	file, err := cli.OpenFile(path)
 	if _, number := strconv.Atoi(path); number == nil && errors.Is(err, os.ErrNotExist) {
 		return entity.WithHint(cli.Usagef("cannot use revision %s of resource %q", path, name),
-			"There is no charm store; specify a file: %s=FILE", name)
+			"A resource is a file; specify it: %s=FILE", name)
 	} else if err != nil {
 		return fmt.Errorf("cannot read resource %q: %w", name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/clouds"
 	"juju/cmd/juju/controllers"
+	"juju/cmd/juju/hub"
 	"juju/cmd/juju/machines"
 	"juju/cmd/juju/models"
 	"juju/cmd/juju/networks"
@@ -43,6 +44,7 @@ var groups = []*cobra.Group{
 	{ID: "storage", Title: "Storage:"},
 	{ID: "networks", Title: "Networks:"},
 	{ID: "resources", Title: "Resources:"},
+	{ID: "hub", Title: "Charm stores:"},
 	{ID: "users", Title: "Users and protection:"},
 	{ID: "looking", Title: "Status and logs:"},
 }
@@ -114,6 +116,7 @@ services, relations and machines.`
 			networks.RenameSpaceCommand(s), networks.RemoveSpaceCommand(s), networks.MoveToSpaceCommand(s), networks.ReloadSpacesCommand(s),
 			networks.SubnetsCommand(s)}},
 		{"resources", []*cobra.Command{charms.ResourcesCommand(s), charms.AttachResourceCommand(s), charms.PendingResourcesCommand(s)}},
+		{"hub", []*cobra.Command{hub.InfoCommand(s), hub.FindCommand(s), hub.DownloadCommand(s), hub.CharmResourcesCommand(s)}},
 		{"users", []*cobra.Command{users.AddUserCommand(s), users.UsersCommand(s), users.ShowUserCommand(s), users.EnableUserCommand(s),
 			users.DisableUserCommand(s), users.RemoveUserCommand(s), users.ChangeUserPasswordCommand(s), users.GrantCommand(s), users.RevokeCommand(s),
 			users.CreateTokenCommand(s), users.TokensCommand(s), users.RevokeTokenCommand(s),

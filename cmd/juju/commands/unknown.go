@@ -23,7 +23,7 @@ const (
 	noSecretBackends = "The controller's store keeps all secrets, and there is no other place to choose. To list them: juju secrets"
 	noBackups        = "juju create-backup writes a backup to a file of yours, and juju restore-backup reads it from there."
 	noToolsStore     = "juju upgrade-controller upgrades a controller to the binaries installed next to juju."
-	noHub            = "There is no charm store: juju deploy takes a directory or a file."
+	noHub            = "Charms are packed with charmcraft, and published in a store of your own with jujud charmhub upload."
 	noMetrics        = "What charms measure is not recorded. Have an action print it, juju run, or the workload serve it to your monitoring."
 	noTerms          = "Terms, plans and budgets belong to Canonical's charm store, and there is none: juju deploy asks for nothing to agree to."
 	noDashboard      = "The dashboard comes with the controller: juju dashboard prints its address."
@@ -48,7 +48,6 @@ var absent = []absence{
 	{names: "add-branch branch branches list-branches track commit abort commits list-commits show-commit",
 		why: noBranches},
 	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
-	{names: "charm-resources list-charm-resources", why: noHub},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule",
 		why: "Whom the ports of a service are open to is said with the service: juju expose SERVICE --to-cidrs CIDRS."},
 	{names: "application-storage", why: "The storage of new units of a service is what juju deploy --storage said. To add to a unit: juju add-storage."},
@@ -68,7 +67,7 @@ var absent = []absence{
 	{names: "upgrade-gui upgrade-dashboard", why: noDashboard},
 	{names: "juju-exec juju-run", why: "It is for machines, where it runs a command as a unit. From elsewhere: juju exec --unit UNIT COMMAND"},
 	{names: "default-base default-series", use: "juju model-config default-series"},
-	{names: "info find download charm publish", why: noHub},
+	{names: "charm publish", why: noHub},
 	{names: "secret-backends list-secret-backends add-secret-backend update-secret-backend remove-secret-backend " +
 		"show-secret-backend model-secret-backend", why: noSecretBackends},
 	{names: "cached-images list-cached-images remove-cached-images metadata", why: noImages},

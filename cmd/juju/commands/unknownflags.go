@@ -16,7 +16,7 @@ import (
 // have them in Juju, all if "", and what to do instead.
 var absentFlags = []struct{ names, commands, why string }{
 	{"base bootstrap-base", "bootstrap", "charms and add-machine choose the base; the controller's own is its host's"},
-	{"channel revision controller-charm-channel", "", "there is no charm store"},
+	{"channel revision controller-charm-channel", "", "deploy takes files: juju download fetches a charm from a store"},
 	{"device", "", "devices are not supported yet"},
 	{"keep-instance", "", "destroying a machine stops its instance"},
 	{"container remote operator", "", "there is no Kubernetes cloud"},
@@ -63,7 +63,9 @@ var absentFlags = []struct{ names, commands, why string }{
 	{"pty proxy no-host-key-checks", "debug-hooks", "it has a terminal, goes the way that juju ssh goes, and knows the keys of the machines"},
 	{"retry-delay", "debug-log", "it tries again at once, and then ever more slowly"},
 	{"t", "destroy-environment destroy-model", "it has no short form: --timeout"},
-	{"arch base series", "diff-bundle", "there is no charm store, where these choose a charm"},
+	{"m model", "charm-resources", "it asks a charm store, and no model"},
+	{"series", "download info", "a store has bases: --base"},
+	{"arch base series", "diff-bundle", "these choose a charm of a store, and deploy takes files"},
 	{"format output o", "enable-ha", "it changes something, and prints only messages"},
 	{"app", "exec", "it has another name: --application"},
 	{"include-series", "export-bundle", "a bundle has bases and not series"},

@@ -23,6 +23,7 @@ var navigation = []group{
 		{"doc/howto/recover-a-controller.md", "Recover a controller"},
 		{"doc/howto/replace-a-machine.md", "Replace a machine"},
 		{"doc/howto/full-disk.md", "Free a full disk"},
+		{"doc/howto/charm-store.md", "Keep a charm store"},
 		{"doc/howto/move-to-lxd.md", "Move to LXD"},
 		{"doc/operations.md", "Run a controller that matters"},
 		{"doc/coming-from-juju.md", "Come from Juju"},
