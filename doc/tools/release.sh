@@ -1,10 +1,11 @@
 #!/bin/sh
 # Builds a release into dist/: static binaries for Linux, and their checksums. The same commit gives the same bytes, wherever
-# and whenever it is built with the same Go (doc/release_test.go); other settings of the toolchain would give others.
+# and whenever it is built with the same Go (doc/release_test.go); other settings of the toolchain would give others. ARCHS and
+# CMDS build a part of it.
 set -eu
 version=$(sed -n 's/^var Version = "\(.*\)"/\1/p' agent/config.go)
 rm -rf dist && mkdir -p dist
-for arch in amd64 arm64; do
+for arch in ${ARCHS:-amd64 arm64}; do
 	name=juju-$version-linux-$arch
 	mkdir "dist/$name"
 	for c in $CMDS; do
@@ -14,6 +15,5 @@ for arch in amd64 arm64; do
 	done
 	tar -C dist --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=0755 -cf "dist/$name.tar" "$name"
 	gzip -9n "dist/$name.tar"
-	rm -r "dist/$name"
 done
 cd dist && sha256sum ./*.tar.gz >SHA256SUMS && cat SHA256SUMS
