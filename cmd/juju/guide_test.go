@@ -98,7 +98,7 @@ func TestMatchesShown(t *testing.T) {
 	const text = "Model  Timestamp\nx  11:45:05Z\n\nweb/0*  at 127.1.2.3:80\nunit web/0 is alive, for 1m3s (2s)\n"
 	for page, want := range map[string]bool{
 		text: true,
-		"Model  Timestamp\nx  08:00:00Z\nweb/0* at 127.9.9.9:80\nunit web/0 is alive, for 9s\n": true,
+		"Model  Timestamp\nx  08:00:00Z\nweb/0* at 127.9.9.9:80\nunit web/0 is alive, for\n  9s\n": true,
 		"…\nweb/0* at 127.9.9.9:80\n…\n":                                                        true, "Model Timestamp\n…\nunit web/0 is alive, for 1s\n": true, "…\n": true,
 		"web/0* at 127.9.9.9:80\n…\n": false, "…\nweb/0* at 127.9.9.9:80\n": false, "": false,
 		"…\nweb/0* at 127.9.9.9:81\n…\n": false, "…\nunit web/0 is alive, for 9s\n…\nModel Timestamp\n…\n": false,

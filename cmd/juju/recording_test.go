@@ -128,7 +128,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\blocal-(\d+)-[0-9a-f]+`), "local-$1-ID"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\dZ?`), "TIME"},
 	{regexp.MustCompile(`\(\d+s\)`), ""},
-	{regexp.MustCompile(`\bfor (\d+[dhms])+`), "for TIME"},
+	{regexp.MustCompile(`\bfor\s+(\d+[dhms])+`), "for TIME"}, // also where a line ends between
 	{regexp.MustCompile(`\blocal:\w+/`), "local:SERIES/"},
 	{regexp.MustCompile(`\b\w+@[\d.]+`), "BASE"},
 }
