@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -227,13 +228,13 @@ func TestDownloads(t *testing.T) {
 
 // A store that cuts off every attempt without a byte more is given up.
 func TestDownloadsEnd(t *testing.T) {
-	asked := 0
+	var asked atomic.Int64
 	c, url := newClient(t, func(http.ResponseWriter, *http.Request) {
-		asked++
+		asked.Add(1)
 		panic(http.ErrAbortHandler)
 	})
-	if err := c.Fetch(t.Context(), file(url, []byte("x")), target(t), 10, nil); err == nil || asked != pieces {
-		t.Errorf("asked %d times: %v", asked, err)
+	if err := c.Fetch(t.Context(), file(url, []byte("x")), target(t), 10, nil); err == nil || asked.Load() != pieces {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
 	}
 	gone, goneURL := newClient(t, http.NotFound)
 	if err := gone.Fetch(t.Context(), file(goneURL, []byte("x")), target(t), 10, nil); !entity.IsNotFound(err) {
