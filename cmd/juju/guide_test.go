@@ -99,7 +99,7 @@ func TestMatchesShown(t *testing.T) {
 	for page, want := range map[string]bool{
 		text: true,
 		"Model  Timestamp\nx  08:00:00Z\nweb/0* at 127.9.9.9:80\nunit web/0 is alive, for\n  9s\n": true,
-		"…\nweb/0* at 127.9.9.9:80\n…\n":                                                        true, "Model Timestamp\n…\nunit web/0 is alive, for 1s\n": true, "…\n": true,
+		"…\nweb/0* at 127.9.9.9:80\n…\n": true, "Model Timestamp\n…\nunit web/0 is alive, for 1s\n": true, "…\n": true,
 		"web/0* at 127.9.9.9:80\n…\n": false, "…\nweb/0* at 127.9.9.9:80\n": false, "": false,
 		"…\nweb/0* at 127.9.9.9:81\n…\n": false, "…\nunit web/0 is alive, for 9s\n…\nModel Timestamp\n…\n": false,
 	} {
