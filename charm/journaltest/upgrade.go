@@ -22,7 +22,8 @@ func (c *Checker) upgrade(e Entry) {
 }
 
 // checkCharm checks the charm that a hook runs in. failed means that the last hook failed; forced,
-// that the charm was upgraded by force after that failure.
+// that the charm was upgraded by force after that failure. If the agent was killed since, it may have been about to start
+// another hook, which has failed too, without a line of the journal.
 func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong report) {
 	current, last := h.Values["charm"], u.charm
 	from := u.charms
@@ -40,7 +41,7 @@ func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong report
 		wrong("forced-upgrade-from-error", "upgrade-charm in charm %s", current)
 	case h.kind == "upgrade-charm" && current == last && len(between) == 0 && !failed:
 		wrong("upgrade-charm-only-after-change", "upgrade-charm again in charm %s", current)
-	case h.kind != "upgrade-charm" && current != last && u.installed && !(failed && slices.ContainsFunc(between, isForced)):
+	case h.kind != "upgrade-charm" && current != last && u.installed && !((failed || u.agentKilled) && slices.ContainsFunc(between, isForced)):
 		wrong("upgrade-charm-after-change", "%s in charm %s right after charm %s", h, current, last)
 	}
 }

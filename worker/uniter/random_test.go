@@ -72,7 +72,7 @@ type life struct {
 func newLife(t *testing.T, seed uint64) *life {
 	l := &life{t: t, rand: rand.New(rand.NewPCG(seed, 7)), c: newController(), h: newNotedHost(), k: &crasher{},
 		journal: newJournal(t), machine: 1}
-	l.checker.Lag = 3 // tasks take no time, and news of relations takes some
+	l.checker.Lag = 6 // tasks and some hooks take no time, and news of relations takes some
 	l.later = l.chance(2)
 	l.h.has.Dispatch = l.later
 	l.h.run = l.hook
