@@ -198,6 +198,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	// These commands make no calls, or none that the fakes can answer.
 	other := map[string]string{
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
+		"info": "encodes as get does", "find": "a list, as resources prints it", "charm-resources": "as well", "download": "names only what is checked",
 		"dump-db": "encodes as get does", "create-backup": "", "verify-backup": "see TestHostileBackups", "restore-backup": "as well", "migrate-store": "",
 		"clouds": "", "add-cloud": "", "update-cloud": "", "remove-cloud": "", "default-region": "", "default-credential": "",
 		"add-credential": "", "autoload-credentials": "",
