@@ -196,8 +196,10 @@ func TestGuessesDelayNoOne(t *testing.T) {
 	facadestest.Receive(t, q.first) // it has the only turn
 	for i := range crowd {
 		send([]string{"bob", "eve", "nobody" + strconv.Itoa(i)}[i%3], "guess")
+		if i >= crowd-3 { // the last come in order, so that bob and eve have had no turn when they come themselves
+			wait(i + 1)
+		}
 	}
-	wait(crowd)
 	for i, user := range []string{"bob", "eve"} {
 		c := send(user, w.passwords[entity.UserTag(user)])
 		wait(crowd + 1 - i)
