@@ -380,6 +380,11 @@ func (w *randomWorld) differences(st *state.State, c entity.Connection, other *s
 func (w *randomWorld) alike() {
 	w.cut.Store(false)
 	var differ []string
+	defer func() {
+		if len(differ) > 0 { // it was given up
+			w.Logf("they differ: %s", strings.Join(differ, "\n"))
+		}
+	}()
 	w.until("both sides are alike", func() bool {
 		differ = w.sides()
 		return len(differ) == 0
