@@ -108,6 +108,36 @@ func (d *Dir) ArchiveTo(w io.Writer) error {
 	return nil
 }
 
+// ArchiveFile returns the archive in an unlinked temporary file, at its beginning. It is complete before it is sent anywhere, so
+// that errors in reading the charm are not reported as those of a connection.
+func (d *Dir) ArchiveFile() (*os.File, error) {
+	f, err := UnlinkedFile()
+	if err != nil {
+		return nil, fmt.Errorf("cannot archive charm: %w", err)
+	}
+	if err = d.ArchiveTo(f); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// UnlinkedFile creates a temporary file that is deleted when it is closed.
+func UnlinkedFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "juju-charm-*.zip")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (d *Dir) archiveTo(w io.Writer, l limits) error {
 	root, err := os.OpenRoot(d.Path)
 	if err != nil {

@@ -86,11 +86,9 @@ func New(o Options) (*Client, error) {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
 	if o.CACert != "" {
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM([]byte(o.CACert)) {
-			return nil, entity.Errorf(entity.Invalid, "the CA certificate of the charm store has no certificate in PEM")
+		if transport.TLSClientConfig, err = Trusting(o.CACert); err != nil {
+			return nil, err
 		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c := &Client{base: base, retried: o.Retried, sleep: backoff.Sleep}
 	if c.retried == nil {
@@ -106,6 +104,15 @@ func New(o Options) (*Client, error) {
 		return nil
 	}}
 	return c, nil
+}
+
+// Trusting returns a configuration of TLS in which the certificates of a text in PEM vouch for a store. Its errors are Invalid.
+func Trusting(caCert string) (*tls.Config, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM([]byte(caCert)) {
+		return nil, entity.Errorf(entity.Invalid, "the CA certificate of the charm store has no certificate in PEM")
+	}
+	return &tls.Config{RootCAs: pool}, nil
 }
 
 // Close closes the connections that no request uses.

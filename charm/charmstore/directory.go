@@ -260,10 +260,9 @@ func (d *Directory) read(ctx context.Context, name string) (*entry, error) {
 		r.Revisions = append(slices.DeleteFunc(r.Revisions, func(one revision) bool { return one.Revision == n }), now)
 		changed = true
 	}
-	if before := len(r.Revisions); true {
-		r.Revisions = slices.DeleteFunc(r.Revisions, func(one revision) bool { return !there[one.Revision] })
-		changed = changed || len(r.Revisions) != before
-	}
+	before := len(r.Revisions)
+	r.Revisions = slices.DeleteFunc(r.Revisions, func(one revision) bool { return !there[one.Revision] })
+	changed = changed || len(r.Revisions) != before
 	slices.SortFunc(r.Revisions, func(a, b revision) int { return a.Revision - b.Revision })
 	if changed {
 		if err := d.save(name, r); err != nil {

@@ -64,8 +64,9 @@ func (d *Directory) Upload(ctx context.Context, in io.Reader) (up Uploaded, err 
 			return err
 		}
 		up = Uploaded{name, next, rev.Bases, false}
-		_, err = d.read(ctx, name) // with the new file
-		return err
+		rev.Revision = next // of the same file, which need not be examined again
+		e.Revisions = append(e.Revisions, rev)
+		return d.save(name, e.record)
 	})
 }
 

@@ -3,8 +3,6 @@ package charmstore
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"juju/charm/charmhub"
-	"juju/state/entity"
 )
 
 // A Remote publishes in a store on another host, with a token. Its methods are those of Directory.
@@ -33,11 +30,9 @@ func NewRemote(url, token, caCert string) (*Remote, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = 10 * time.Minute // the store examines what it has received
 	if caCert != "" {
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM([]byte(caCert)) {
-			return nil, entity.Errorf(entity.Invalid, "the CA certificate of the charm store has no certificate in PEM")
+		if transport.TLSClientConfig, err = charmhub.Trusting(caCert); err != nil {
+			return nil, err
 		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	return &Remote{url, token, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("the store redirects: the token is not sent elsewhere")

@@ -201,21 +201,7 @@ func openCharm(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp("", "jujud-charm-*")
-	if err != nil {
-		return nil, err
-	}
-	if err = os.Remove(f.Name()); err == nil {
-		err = dir.ArchiveTo(f)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return dir.ArchiveFile()
 }
 
 func publish(cmd *cobra.Command, store publisher, name string, revision int, channels []string, resources map[string]int) error {

@@ -73,7 +73,7 @@ func Read(ctx context.Context, path string) (*Source, error) {
 	if err != nil {
 		return nil, badCharm(err)
 	}
-	archive, err := archiveOf(dir)
+	archive, err := dir.ArchiveFile()
 	if err != nil {
 		return nil, badCharm(err)
 	}
@@ -117,36 +117,6 @@ func badCharm(err error) error {
 // IsPath reports whether an argument is certainly a path.
 func IsPath(arg string) bool {
 	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
-}
-
-// archiveOf writes a charm's archive to an unlinked temporary file. It is complete before the upload starts, so that
-// errors in reading the charm are not reported as connection errors.
-func archiveOf(dir *charm.Dir) (*os.File, error) {
-	f, err := unlinkedFile()
-	if err != nil {
-		return nil, fmt.Errorf("cannot archive charm: %w", err)
-	}
-	if err = dir.ArchiveTo(f); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// unlinkedFile creates a temporary file that is deleted when it is closed.
-func unlinkedFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "juju-charm-*.zip")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 type UploadAPI interface {
@@ -205,7 +175,7 @@ func readReceived(ctx context.Context, s *cli.Session, body io.ReadCloser) (*cha
 // received copies an archive of at most limit bytes to an unlinked temporary file, and closes it.
 func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	defer body.Close()
-	f, err := unlinkedFile()
+	f, err := charm.UnlinkedFile()
 	if err != nil {
 		return nil, err
 	}
