@@ -350,6 +350,23 @@ func TestUnitsGoWithForce(t *testing.T) {
 	}
 }
 
+// A principal's agent may ask for the end of its subordinates before the cleanup reaches them. It then leaves their
+// relations, for which they must not begin to run hooks.
+func TestSubordinatesGoWithTheForceOfTheirPrincipal(t *testing.T) {
+	for _, how := range []entity.Destruction{{}, {Strength: entity.Lenient}, entity.Forced()} {
+		w := newWorld(t)
+		principal, r := w.addSubordinate()
+		w.ok(w.started("logging/0").EnterScope(w.ctx, r.ID()))
+		w.ok(principal.Destroy(w.ctx, how))
+		w.ok(principal.DestroySubordinates(w.ctx))
+		info, err := w.unit("logging/0").Info(w.ctx)
+		w.ok(err)
+		if info.Life != entity.Dying || info.Strength != how.Strength {
+			t.Errorf("logging/0 is %s, %s, want dying, %s", info.Life, info.Strength, how.Strength)
+		}
+	}
+}
+
 func TestManagersAreNotAssignedUnits(t *testing.T) {
 	w := newWorld(t)
 	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{modeldb.JobManageModel}})

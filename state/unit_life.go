@@ -89,9 +89,16 @@ func (u *Unit) isOrphan(ctx context.Context, o *ops) (bool, error) {
 	return true, nil
 }
 
-// DestroySubordinates sets the subordinates of a Dying unit Dying, and starts detaching its storage.
+// DestroySubordinates sets the subordinates of a Dying unit Dying, and starts detaching its storage, as strongly as the
+// unit itself was destroyed: one that was destroyed with force then leaves its relations, and its subordinates are to
+// run no hooks for that.
 func (u *Unit) DestroySubordinates(ctx context.Context) error {
-	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), nil)
+	if err := u.refresh(ctx); entity.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.again(u.doc.Strength, u.doc.Deadline), nil)
 }
 
 // EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a relation's scope or has storage,

@@ -106,7 +106,7 @@ func (p *foreseer) remote(u entity.UnitStatus, local localstate.State) (r resolv
 	if err != nil {
 		return r, err
 	}
-	r = resolver.Remote{Boot: local.Boot, EpochKnown: true, Asked: map[string]bool{},
+	r = resolver.Remote{Boot: local.Boot, EpochKnown: true, Asked: map[string]entity.Strength{},
 		Hooks: hooks.Implemented{Dispatch: !strings.Contains(local.Charm, "/store-")}}
 	if r.Unit, err = unit.Info(ctx); err != nil {
 		return r, err
@@ -115,7 +115,7 @@ func (p *foreseer) remote(u entity.UnitStatus, local localstate.State) (r resolv
 		r.Epoch = max(local.LeaderEpoch, 1)
 	}
 	for _, name := range r.Unit.Subordinates {
-		r.Asked[name] = true
+		r.Asked[name] = r.Unit.Strength
 	}
 	relations, err := unit.Relations(ctx)
 	for _, info := range relations {

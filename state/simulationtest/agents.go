@@ -74,11 +74,12 @@ func (m *Model) DestroySelf(u *Unit) {
 }
 
 // DestroySubordinates models the agent of a Dying unit: it ends the unit's subordinates and
-// storage.
+// storage, as strongly as the unit.
 func (m *Model) DestroySubordinates(u *Unit) {
 	if u.Life.Life != entity.Alive {
-		m.endSubordinates(u, Destruction{})
-		m.endAttachments(u, Destruction{})
+		d := Destruction{Strength: u.Life.Strength, Deadline: u.Life.Deadline}
+		m.endSubordinates(u, d)
+		m.endAttachments(u, d)
 	}
 }
 

@@ -87,7 +87,7 @@ func newRemote(
 	defer context.AfterFunc(ctx, cancel)()
 	r := &remote{
 		api: api, unit: unit, leader: leader, configured: configured,
-		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
+		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]entity.Strength{}},
 		unitStale:      true,
 		relationsStale: true,
 		configStale:    true,
@@ -409,7 +409,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 		r.unitStale = true
 	case resolver.DestroySubordinates:
 		for _, name := range r.snapshot.Unit.Subordinates {
-			r.snapshot.Asked[name] = true
+			r.snapshot.Asked[name] = r.snapshot.Unit.Strength
 		}
 	case resolver.Skip:
 		ran = before.Op.Hook.Kind

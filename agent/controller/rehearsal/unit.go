@@ -46,7 +46,7 @@ func (unwritten) Write(localstate.State) error { return nil }
 // newUnit returns the agent of a unit, as far as the controller knows what it has done. If the agent is lost, there is none.
 func (r *rehearsal) newUnit(ctx context.Context, name string, was entity.UnitStatus) (*unit, error) {
 	u := &unit{rehearsal: r, tag: entity.UnitTag(name), machine: was.Machine, news: r.changes.Subscribe(), unmet: map[int]*scope{},
-		remote: resolver.Remote{Boot: boot, Asked: map[string]bool{}}}
+		remote: resolver.Remote{Boot: boot, Asked: map[string]entity.Strength{}}}
 	api := unitAPI{st: r.st}
 	u.factory = operation.Factory{API: api, Unit: u.tag, Runner: u, Deploy: u.deploy,
 		EndInterrupted: func(hooks.Process) error { return nil },
@@ -408,7 +408,7 @@ func (u *unit) act(ctx context.Context) (did bool, err error) {
 	}
 	if op.Verb == resolver.DestroySubordinates {
 		for _, name := range u.remote.Unit.Subordinates {
-			u.remote.Asked[name] = true
+			u.remote.Asked[name] = u.remote.Unit.Strength
 		}
 	}
 	return true, err

@@ -22,8 +22,8 @@ type Remote struct {
 	Boot string
 	// Recovering means that no config-changed hook has run since the agent started.
 	Recovering bool
-	// Asked are the subordinates that this process has destroyed.
-	Asked map[string]bool
+	// Asked are the subordinates that this process has destroyed, and how strongly.
+	Asked map[string]entity.Strength
 	// Barred means that the controller has refused to set the unit Dead, and nothing has changed since.
 	Barred bool
 	// RetryDue means that an automatic retry of the failed hook is due.
@@ -58,7 +58,7 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return Op{Verb: Terminate}
 	case !dying && (unit.ServiceLife != entity.Alive || unit.OrphanedBySubRel):
 		return Op{Verb: DestroyUnit}
-	case dying && slices.ContainsFunc(unit.Subordinates, func(name string) bool { return !remote.Asked[name] }):
+	case dying && slices.ContainsFunc(unit.Subordinates, remote.mustAskFor):
 		return Op{Verb: DestroySubordinates}
 	case unit.Strength == entity.Force && local.Op != nil:
 		return Op{Verb: Abandon}
@@ -348,6 +348,13 @@ func departing(hook hooks.Info, unit entity.UnitInfo) string {
 		return unit.Name
 	}
 	return hook.RemoteUnit
+}
+
+// mustAskFor reports whether the unit, which is Dying, has yet to destroy a subordinate: never so far, or less strongly
+// than it is destroyed itself by now.
+func (r Remote) mustAskFor(subordinate string) bool {
+	with, asked := r.Asked[subordinate]
+	return !asked || with < r.Unit.Strength
 }
 
 func (r Remote) has(relation int) bool {

@@ -89,7 +89,7 @@ func newWorld() *world {
 	return &world{remote: Remote{
 		Recovering: true,
 		EpochKnown: true,
-		Asked:      map[string]bool{},
+		Asked:      map[string]entity.Strength{},
 		Unit: entity.UnitInfo{Name: "web/0", Service: "web", ServiceCharmURL: "local:web-1", ConfigVersion: 1,
 			PrivateAddress: "10.0.0.1"},
 	}}
@@ -141,7 +141,7 @@ func (w *world) do(op Op) {
 		unit.Life = entity.Dying
 	case DestroySubordinates:
 		for _, name := range unit.Subordinates {
-			w.remote.Asked[name] = true
+			w.remote.Asked[name] = w.remote.Unit.Strength
 		}
 	case Die:
 		unit.Life = entity.Dead
@@ -284,7 +284,7 @@ func (w *world) happen(what string, words []string) error {
 		*w = *newWorld()
 	case "restart":
 		w.remote.Recovering = true
-		w.remote.Asked = map[string]bool{}
+		w.remote.Asked = map[string]entity.Strength{}
 	case "fail":
 		w.fails = append(w.fails, strings.Join(words, " "))
 	case "chatty":
