@@ -240,6 +240,9 @@ func (w *randomWorld) act(st, other *state.State, how entity.Destruction) (what 
 		return "relate " + r.Name, err
 	case n == 10 && len(connections) > 2:
 		c := one(w, connections)
+		if slices.ContainsFunc(consumed, func(r entity.Consumed) bool { return r.Name == c.Remote && r.External != nil }) {
+			how.Strength = entity.Plain // by force, another controller is only told while the remote service is there
+		}
 		r, err := st.RelationByID(w.ctx, c.Relation)
 		if err == nil {
 			err = r.Destroy(w.ctx, how)
