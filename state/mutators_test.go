@@ -14,6 +14,7 @@ import (
 	"juju/state/controller"
 	"juju/state/internal/annotations"
 	ofBlocks "juju/state/internal/blocks"
+	"juju/state/internal/charms"
 	"juju/state/internal/networks"
 	"juju/state/internal/resources"
 	"juju/state/internal/storage"
@@ -158,6 +159,7 @@ func TestEveryMutatorIsListed(t *testing.T) {
 func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
 	packages := []string{reflect.TypeFor[tasks.Tasks]().PkgPath(), reflect.TypeFor[storage.Pools]().PkgPath(), reflect.TypeFor[resources.Resources]().PkgPath(),
+		reflect.TypeFor[charms.Charms]().PkgPath(),
 		reflect.TypeFor[annotations.Annotations]().PkgPath(), reflect.TypeFor[ofBlocks.Blocks]().PkgPath(),
 		reflect.TypeFor[networks.Networks]().PkgPath(), reflect.TypeFor[state.Watches]().PkgPath()}
 	for _, t := range roots {

@@ -1,12 +1,10 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -65,35 +63,4 @@ func (u *Unit) payloadOps(ctx context.Context, o *ops, set []entity.Payload, dro
 		o.Insert(modeldb.PayloadsC, key, modeldb.Payloads{ID: key, Payloads: after})
 	}
 	return nil
-}
-
-// Payloads returns the payloads that charms have registered for all units, by unit and class.
-func (c Charms) Payloads(ctx context.Context) ([]entity.UnitPayload, error) {
-	st := c.st
-	var docs []modeldb.Payloads
-	if err := st.db.All(ctx, modeldb.PayloadsC, bson.D{}, &docs); err != nil {
-		return nil, fmt.Errorf("cannot list payloads: %w", err)
-	}
-	all := []entity.UnitPayload{}
-	for _, doc := range docs {
-		unit, err := st.db.Unit(ctx, strings.TrimPrefix(doc.ID, modeldb.UnitKey("")))
-		if entity.IsNotFound(err) { // removed with its payloads in the meantime
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		machine, err := st.db.MachineOf(ctx, unit)
-		if entity.IsNotFound(err) {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		for _, p := range doc.Payloads {
-			all = append(all, entity.UnitPayload{Unit: unit.Name, Machine: machine, Payload: p})
-		}
-	}
-	slices.SortFunc(all, func(a, b entity.UnitPayload) int {
-		return cmp.Or(entity.CompareNatural(a.Unit, b.Unit), strings.Compare(a.Class, b.Class))
-	})
-	return all, nil
 }

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/charms"
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modelstatus"
 	"juju/state/internal/modeltxn"
@@ -144,6 +145,9 @@ type Host struct {
 	// Made returns the model as it was created.
 	Made func() (NewModel, error)
 }
+
+// Charms returns the model's charms.
+func (st *State) Charms() charms.Charms { return charms.Of(st.db, st.watched.db, st.host.Archives) }
 
 // Archives are the archives of a model's charms, and the files of its resources. The controller stores each once, shared
 // by all models.

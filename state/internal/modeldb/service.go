@@ -197,7 +197,7 @@ type Charm struct {
 	Revision int               `bson:"revision"`
 	SHA256   string            `bson:"sha256"`
 	Size     int64             `bson:"size"`
-	Files    map[string]string `bson:"files"` // content by name, see charmFiles in state; keys escaped
+	Files    map[string]string `bson:"files"` // content by name, see package charms; keys escaped
 	Warnings []string          `bson:"warnings,omitempty"`
 	Version  string            `bson:"version,omitempty"` // what it says it was built from
 }

@@ -1,4 +1,5 @@
-package state
+// Package charms keeps the charms of a model.
+package charms
 
 import (
 	"cmp"
@@ -9,22 +10,37 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/juju/loggo"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/internal/modeldb"
+	"juju/state/internal/modeltxn"
 	"juju/state/internal/resources"
 )
 
-// charmFiles are the charm files that are stored in its document.
-var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml", "lxd-profile.yaml"}
+var logger = loggo.GetLogger("juju.state")
+
+// files are the files of a charm that are stored in its document.
+var files = []string{"metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml", "lxd-profile.yaml"}
 
 // Charms are the charms of a model.
-type Charms struct{ st *State }
+type Charms struct {
+	db, watched *modeltxn.DB
+	archives    Archives
+}
 
-// Charms returns the model's charms.
-func (st *State) Charms() Charms { return Charms{st} }
+// Archives stores the archives of charms, one copy of each.
+type Archives interface {
+	resources.Files
+
+	// Release drops the model's reference to an archive, unless it is used or stored again meanwhile.
+	Release(ctx context.Context, sum string, used func() (bool, error)) error
+}
+
+// Of returns the charms of a model, which is watched as its watches have reported it.
+func Of(db, watched *modeltxn.DB, archives Archives) Charms { return Charms{db, watched, archives} }
 
 // Add stores the charm archive at path under a new URL, local:series/name-revision. The revision is the archive's if
 // that is free, else the next free one. Errors in the archive itself are entity.Invalid, and do not mention path.
@@ -44,27 +60,27 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	} else if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
-	model, err := c.st.db.AliveModel(ctx)
+	model, err := c.db.AliveModel(ctx)
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	series = cmp.Or(series, model.SeriesFor(archive.Meta.Series))
 	doc := modeldb.Charm{Warnings: archive.Warnings(), Version: archive.Version,
 		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
-	if doc.Files, err = readCharmFiles(archive); err != nil {
+	if doc.Files, err = readFiles(archive); err != nil {
 		return "", err
 	}
 	// Until the charm is added, nothing refers to the archive.
-	defer c.st.host.Archives.Adding()()
-	if doc.SHA256, doc.Size, err = c.st.host.Archives.Keep(ctx, file); err != nil {
+	defer c.archives.Adding()()
+	if doc.SHA256, doc.Size, err = c.archives.Keep(ctx, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
-	err = c.st.change(ctx, func(o *ops) error {
-		if _, err := c.st.db.AliveModel(ctx); err != nil {
+	err = c.db.Change(ctx, func(o *modeltxn.Ops) error {
+		if _, err := c.db.AliveModel(ctx); err != nil {
 			return err
 		}
 		var same []modeldb.Charm
-		if err := c.st.db.All(ctx, modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+		if err := c.db.All(ctx, modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
 			return err
 		}
 		doc.Revision = archive.Revision
@@ -88,7 +104,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 // release drops the archive of a charm that was not added, unless something uses it. The model must not be Alive: in an Alive one
 // another upload may have stored the same archive, and add its charm only now. What is left otherwise, juju check finds.
 func (c Charms) release(ctx context.Context, sum string) {
-	err := c.st.host.Archives.Release(ctx, sum, func() (bool, error) { return resources.Uses(ctx, c.st.db, sum) })
+	err := c.archives.Release(ctx, sum, func() (bool, error) { return resources.Uses(ctx, c.db, sum) })
 	if err != nil {
 		logger.Warningf("cannot drop the archive of a charm that was not added: %v", err)
 	}
@@ -98,37 +114,37 @@ func (c Charms) release(ctx context.Context, sum string) {
 // added.
 func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
 	var doc modeldb.Charm
-	err := c.st.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	err := c.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
 	return doc.Warnings, err
 }
 
-func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
-	files := map[string]string{}
-	for _, name := range charmFiles {
+func readFiles(archive *charm.Archive) (map[string]string, error) {
+	all := map[string]string{}
+	for _, name := range files {
 		data, err := archive.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
 		}
-		files[modeldb.EscapeKey(name)] = string(data)
+		all[modeldb.EscapeKey(name)] = string(data)
 	}
-	return files, nil
+	return all, nil
 }
 
 // Get returns the parsed files of a charm; the error is entity.NotFound if the model does not have it.
 func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
-	return c.st.db.Charm(ctx, url)
+	return c.db.Charm(ctx, url)
 }
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc modeldb.Charm
 	// A charm never changes. If it was just removed, so was its archive.
-	if err := c.st.watched.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	if err := c.watched.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
-	archive, err := c.st.host.Archives.Open(ctx, doc.SHA256)
+	archive, err := c.archives.Open(ctx, doc.SHA256)
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot open the archive of charm %q: %w", url, err)
 	}
