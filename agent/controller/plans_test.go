@@ -261,7 +261,8 @@ func (p *foreseer) waits(plan *entity.Plan) string {
 		}
 	}
 	waits := slices.DeleteFunc(slices.Clone(plan.Waits), func(s string) bool { return !strings.Contains(s, " is not removed") })
-	if len(p.trouble) == 0 && stuck > 0 || stuck != len(waits) {
+	troubled := len(p.trouble) > 0 || p.refusal // a unit with storage does not end without a machine
+	if !troubled && stuck > 0 || stuck != len(waits) {
 		return fmt.Sprintf("waits: %v, in %v", plan.Waits, plan.Changes)
 	}
 	return ""
