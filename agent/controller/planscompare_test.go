@@ -30,9 +30,15 @@ func refusedMachines(m *entity.ModelStatus) (ids []string) {
 	return ids
 }
 
-// sure returns hooks without those of the leader, where the plan says that it does not foresee who leads.
+// sure returns hooks without those of the leader, where the plan says that it does not foresee who leads, and without those of
+// units that are removed without hooks: until force has reached each of several units, it may see others depart.
 func sure(plan *entity.Plan, hooks []entity.PlannedHook) []entity.PlannedHook {
 	return slices.DeleteFunc(slices.Clone(hooks), func(h entity.PlannedHook) bool {
+		if slices.ContainsFunc(plan.Changes, func(c entity.PlannedChange) bool {
+			return c.Kind == "unit" && c.Name == h.Unit && c.Action == entity.PlanRemove
+		}) && !slices.ContainsFunc(plan.Hooks, func(of entity.PlannedHook) bool { return of.Unit == h.Unit }) {
+			return true
+		}
 		unknown := "service " + entity.UnitService(h.Unit) + ": which unit leads"
 		return (h.Hook == "leader-elected" || h.Hook == "leader-settings-changed") &&
 			slices.ContainsFunc(plan.Waits, func(s string) bool { return strings.HasPrefix(s, unknown) })
