@@ -68,6 +68,7 @@ var mayCall = map[string]string{
 	"Application.DestroyConsumedApplications": "admin",
 	"Application.SetRelationsSuspended":       "admin",
 	"Application.Deploy":                      "admin",
+	"Application.DeployFromRepository":        "admin",
 	"Application.CharmRelations":              "admin",
 	"Application.GetCharmURLOrigin":           "admin",
 	"Application.Leader":                      "admin",

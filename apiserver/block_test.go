@@ -55,6 +55,7 @@ var forUsers = map[string]string{
 	"Application.DestroyConsumedApplications": "write remove",
 	"Application.SetRelationsSuspended":       "write change",
 	"Application.Deploy":                      "write change",
+	"Application.DeployFromRepository":        "write change",
 	"Application.CharmRelations":              "read -",
 	"Application.GetCharmURLOrigin":           "read -",
 	"Application.Leader":                      "read -",

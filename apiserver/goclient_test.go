@@ -48,7 +48,7 @@ func TestUploadOfACharmByNameAndHash(t *testing.T) {
 	}
 	for _, bad := range []struct{ at, object, curl, says string }{
 		{model, good, "", "header Juju-Curl: expected the charm's URL"},
-		{model, good, "ch:mysql-7", "only local charms are supported"},
+		{model, good, "ch:mysql-7", "the controller gets it from its store"},
 		{model, good, "local:jammy/other-7", `charm "other" is uploaded as "mysql"`},
 		{model, "mysql-0000000", "local:jammy/mysql-7", "it has changed on its way"},
 		{model, "mysql", "local:jammy/mysql-7", "NAME-HASH"},

@@ -63,7 +63,7 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 		"relation": "server", "units": ["mysql/1"],
 		"size": {"default": 5, "description": "d", "source": "user", "type": "int", "value": 3},
 		"set": "option \"size\" expected int, got \"x\"", "config": 5,
-		"charm": "mysql", "hub": "cannot add charm \"ch:mysql-1\": only local charms are supported",
+		"charm": "mysql", "hub": "cannot reach the charm store at http://127.0.0.1:1/v2/charms/refresh: dial tcp 127.0.0.1:1: connect: connection refused",
 		"machines": [{"machine": "2"}],
 		"status": {"model": "default", "applications": ["mysql", "wordpress"], "exposed": true,
 			"base": {"name": "ubuntu", "channel": "22.04/stable"}, "units": ["mysql/0", "mysql/1"],

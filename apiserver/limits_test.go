@@ -49,7 +49,8 @@ func TestEveryRequestHasLimits(t *testing.T) {
 // a file. Those with names only are listed.
 func TestEveryMethodTakesLongSettings(t *testing.T) {
 	names := map[string]string{"Application.CheckDeploy": "endpoint-bindings", "Application.Deploy": "applications: endpoint-bindings",
-		"Application.MergeBindings": "args: bindings", "Application.SetCharm": "resource-ids", "ApplicationOffers.Offer": "Offers: endpoints"}
+		"Application.DeployFromRepository": "Args: endpoint-bindings",
+		"Application.MergeBindings":        "args: bindings", "Application.SetCharm": "resource-ids", "ApplicationOffers.Offer": "Offers: endpoints"}
 	for _, r := range routes() {
 		zero, err := r.Handler.Decode(nil)
 		if err != nil {

@@ -55,7 +55,7 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 		ctrl, err := controller.Open(ctx, db, controller.Options{})
 		ok(err)
 		t.Cleanup(ctrl.Close)
-		st, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		st, err := ctrl.AddModel(ctx, statetest.NamedModel("default"))
 		ok(err)
 		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{},
 			charms: map[string]string{}}

@@ -19,6 +19,7 @@ import (
 	"juju/apiserver/dashboard"
 	"juju/apiserver/deltas"
 	"juju/apiserver/facades"
+	"juju/apiserver/hub"
 	"juju/apiserver/logs"
 	"juju/apiserver/presence"
 	"juju/state"
@@ -145,7 +146,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	importing := make(admission.Slots, 1)
 	s.backend = &facades.Backend{
-		Config: config.Config, Table: s.table, ControllerModel: s.controllerModel, Presence: s.presence, Deltas: deltas.New(s.presence),
+		Config: config.Config, Table: s.table, ControllerModel: s.controllerModel, Presence: s.presence, Deltas: deltas.New(s.presence), Hub: hub.New(config.TempDir),
 		Limits: facades.Limits{CloudTime: s.limits.CloudTime, Charm: s.limits.Charm, Resource: s.limits.Resource,
 			Binaries: s.limits.Binaries},
 		ImportTurn: func(ctx context.Context) (func(), error) { return importing.Take(ctx, s.limits.CloudTime) },

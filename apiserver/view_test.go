@@ -184,7 +184,7 @@ func TestTokensAreRefused(t *testing.T) {
 	if text, _ := p.get(200, "/v1/explain", token); strings.Contains(text, `"name":"controller"`) {
 		t.Errorf("a superuser's token shows the controller's workers: %s", text)
 	}
-	other, err := w.controller.AddModel(t.Context(), controller.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "jammy"})
+	other, err := w.controller.AddModel(t.Context(), statetest.NamedModel("other"))
 	w.ok(err)
 	if text, _ := p.get(200, "/v1/status", token); !strings.Contains(text, w.st.UUID()) || strings.Contains(text, other.UUID()) {
 		t.Errorf("the token shows %s", text)

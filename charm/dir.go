@@ -111,7 +111,7 @@ func (d *Dir) ArchiveTo(w io.Writer) error {
 // ArchiveFile returns the archive in an unlinked temporary file, at its beginning. It is complete before it is sent anywhere, so
 // that errors in reading the charm are not reported as those of a connection.
 func (d *Dir) ArchiveFile() (*os.File, error) {
-	f, err := UnlinkedFile()
+	f, err := UnlinkedFile("")
 	if err != nil {
 		return nil, fmt.Errorf("cannot archive charm: %w", err)
 	}
@@ -125,9 +125,9 @@ func (d *Dir) ArchiveFile() (*os.File, error) {
 	return f, nil
 }
 
-// UnlinkedFile creates a temporary file that is deleted when it is closed.
-func UnlinkedFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "juju-charm-*.zip")
+// UnlinkedFile creates a temporary file in a directory, "" for the system's, that is deleted when it is closed.
+func UnlinkedFile(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "juju-charm-*.zip")
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (w *world) checkConfig(st *state.State, want map[string]string) {
 	}
 	got := map[string]string{}
 	for key, v := range config {
-		if v.Source != modelconfig.FromDefault {
+		if v.Source != modelconfig.FromDefault && v.Value != statetest.NoStore {
 			got[key] = v.Value + " (" + v.Source + ")"
 		}
 	}

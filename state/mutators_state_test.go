@@ -6,6 +6,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/charm"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/entity/sshkey"
@@ -72,6 +73,15 @@ func addCharm(how, metadata string) mutator {
 	return mutator{name: "Charms.Add", how: how, leaves: true, take: func(s *scene) func() error {
 		archive := statetest.CharmArchive(s.T, metadata, "revision", "0")
 		return func() error { _, err := s.st.Charms().Add(s.ctx, archive, ""); return err }
+	}}
+}
+
+// addStoredCharm does so for a charm from a store.
+func addStoredCharm(how string) mutator {
+	return mutator{name: "Charms.AddStored", how: how, leaves: true, take: func(s *scene) func() error {
+		return func() error {
+			return statetest.StoredCharm(s.T, s.st, charm.URL{Schema: "ch", Architecture: "amd64", Name: "riak", Revision: 1}, statetest.Riak)
+		}
 	}}
 }
 
@@ -186,6 +196,7 @@ func checksController(s *scene) error { _, err := s.ctrl.Check(s.ctx, true); ret
 var modelMutators = []mutator{
 	addCharm("", `{name: fresh, summary: s, description: d}`),
 	addCharm("a revision more", `{name: riak, summary: other, description: d}`),
+	addStoredCharm(""),
 	onModel("AddMachine", "", addMachine(state.AddMachineParams{Constraints: statetest.Constraints("mem=1G")})),
 	onModel("AddMachine", "with the model's constraints", addMachine(state.AddMachineParams{}),
 		func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),

@@ -56,6 +56,9 @@ func (s *Service) Life() entity.Life { return s.doc.Life }
 // CharmURL returns the charm that the service's units should run.
 func (s *Service) CharmURL() string { return s.doc.CharmURL }
 
+// Origin returns where the charm came from, nil if a user has uploaded it.
+func (s *Service) Origin() *entity.CharmOrigin { return s.doc.Origin }
+
 // Series returns the series that new units of the service get.
 func (s *Service) Series() string { return s.doc.Series }
 
@@ -88,8 +91,9 @@ func (s *Service) Bind(ctx context.Context, bindings map[string]string, force bo
 type AddServiceParams struct {
 	Name        string
 	CharmURL    string
-	Series      string         // if empty the model's default, or the charm's first if the charm does not support that
-	Config      map[string]any // as for SetConfig
+	Origin      *entity.CharmOrigin // of a charm from a store, else nil
+	Series      string              // if empty the model's default, or the charm's first if the charm does not support that
+	Config      map[string]any      // as for SetConfig
 	Constraints constraints.Value
 	Units       int
 	Placement   []entity.Placement                   // of the first units
@@ -199,7 +203,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) (n int, err
 		if err := st.db.UseCharm(ctx, o.Ops, p.CharmURL); err != nil {
 			return err
 		}
-		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
+		doc := modeldb.Service{Living: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Origin: p.Origin, Subordinate: ch.Meta.Subordinate,
 			Stores: stores, Maker: maker}
 		if doc.Resources, err = resources.Give(ctx, st.db, o.Ops, doc, ch.Meta, p.Resources); err != nil {
 			return err

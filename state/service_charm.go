@@ -22,10 +22,11 @@ import (
 // SetCharmParams specify a service's new charm, and how its units are upgraded to it.
 type SetCharmParams struct {
 	URL         string
-	ForceUnits  bool              // upgrade units in error too, without waiting until they are resolved
-	ForceSeries bool              // allow a charm that does not support the service's series
-	Config      map[string]any    // settings to change with it, as for SetConfig
-	Resources   map[string]string // ids of uploads, by the names of the charm's resources
+	Origin      *entity.CharmOrigin // where the charm came from; nil: as now, if that is a store and so is the charm from one
+	ForceUnits  bool                // upgrade units in error too, without waiting until they are resolved
+	ForceSeries bool                // allow a charm that does not support the service's series
+	Config      map[string]any      // settings to change with it, as for SetConfig
+	Resources   map[string]string   // ids of uploads, by the names of the charm's resources
 	// Bindings are merged into the service's: names of spaces by the new charm's endpoints, "" for the default. With
 	// ForceBindings also to spaces in which machines of its units have no address.
 	Bindings      map[string]string
@@ -149,6 +150,20 @@ type charmChange struct {
 	restored, kept []string
 }
 
+// origin returns where the charm comes from, and whether that is something new.
+func (c *charmChange) origin() (origin *entity.CharmOrigin, changes bool) {
+	now := c.doc.Origin
+	switch {
+	case c.reverts:
+		origin = c.doc.Rollout.Origin
+	case c.SetCharmParams.Origin != nil:
+		origin = c.SetCharmParams.Origin
+	case modeldb.IsStored(c.URL):
+		origin = now
+	}
+	return origin, (origin == nil) != (now == nil) || origin != nil && *origin != *now
+}
+
 // add adds the change of the charm of the service as it was last read.
 func (c *charmChange) add(ctx context.Context, o *ops) error {
 	if err := c.check(ctx); err != nil {
@@ -188,7 +203,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		same = append(same, c.doc.KeepsBindings())
 	}
 	// Changing storage, resources or bindings with the same charm does not revoke force.
-	other := len(c.Storage) > 0 || version != c.doc.Resources || bound
+	origin, moved := c.origin()
+	other := len(c.Storage) > 0 || moved || version != c.doc.Resources || bound
 	force := c.ForceUnits || other && c.URL == c.doc.CharmURL && c.doc.ForceCharm
 	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == force && !other {
 		if o.Len() > 0 { // the settings were checked against this charm
@@ -221,6 +237,14 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 		set = append(set, bson.DocElem{Name: "resources", Value: version})
 	}
 	var unset bson.D
+	if moved && origin == nil {
+		unset = append(unset, bson.DocElem{Name: "origin", Value: 1})
+	} else if moved {
+		set = append(set, bson.DocElem{Name: "origin", Value: origin})
+	}
+	if moved || c.URL != c.doc.CharmURL { // it is asked for again
+		unset = append(unset, bson.DocElem{Name: "newer", Value: 1})
+	}
 	if bound && len(bindings) == 0 {
 		unset = append(unset, bson.DocElem{Name: "bindings", Value: 1})
 	} else if bound {
@@ -228,7 +252,8 @@ func (c *charmChange) add(ctx context.Context, o *ops) error {
 	}
 	switch {
 	case c.Batch > 0:
-		set = append(set, bson.DocElem{Name: "rollout", Value: modeldb.Rollout{ID: c.begun.id, Former: c.former(),
+		former, origin := c.former()
+		set = append(set, bson.DocElem{Name: "rollout", Value: modeldb.Rollout{ID: c.begun.id, Former: former, Origin: origin,
 			Reverts: c.reverts, Batch: c.Batch, Timeout: c.HealthTimeout, Since: c.begun.now, Settings: c.settings}})
 	case c.URL != c.doc.CharmURL: // all units at once, in place of a rollout that has stopped
 		unset = append(unset, bson.DocElem{Name: "rollout", Value: 1})
@@ -277,13 +302,14 @@ func (c *charmChange) checkRollout(ctx context.Context, o *ops) error {
 			err = cmp.Or(err, checkSameStore(store, old.Meta.Storage[name]))
 		}
 	}
-	former, ferr := c.st.db.Charm(ctx, c.former())
-	if ferr = cmp.Or(ferr, c.st.db.UseCharm(ctx, o.Ops, c.former())); ferr != nil {
+	url, _ := c.former()
+	former, ferr := c.st.db.Charm(ctx, url)
+	if ferr = cmp.Or(ferr, c.st.db.UseCharm(ctx, o.Ops, url)); ferr != nil {
 		return fmt.Errorf("the upgrade could not be reverted: %w", ferr)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
 		if _, ok := former.Meta.Storage[name]; !ok {
-			err = cmp.Or(err, entity.Errorf(entity.Invalid, "charm %q has no store called %q", c.former(), name))
+			err = cmp.Or(err, entity.Errorf(entity.Invalid, "charm %q has no store called %q", url, name))
 		}
 	}
 	if err != nil {
@@ -293,12 +319,13 @@ func (c *charmChange) checkRollout(ctx context.Context, o *ops) error {
 	return nil
 }
 
-// former returns the charm to which a rollout can be reverted: if it replaces one that has stopped, that one's.
-func (c *charmChange) former() string {
+// former returns the charm to which a rollout can be reverted, and where that came from: if the rollout replaces one that has
+// stopped, that one's.
+func (c *charmChange) former() (url string, origin *entity.CharmOrigin) {
 	if now := c.doc.Rollout; now != nil && !now.Reverts && !c.reverts && now.Former != c.URL {
-		return now.Former
+		return now.Former, now.Origin
 	}
-	return c.doc.CharmURL
+	return c.doc.CharmURL, c.doc.Origin
 }
 
 // check checks the charm against the immutable properties of a service.

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/mgo.v2"
 
+	"juju/charm"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -659,4 +660,59 @@ func TestWatchRollouts(t *testing.T) {
 	_, err = r.web.RevertRollout(r.ctx, 0, 0)
 	r.ok(err)
 	named(t, events, "web")
+}
+
+// A service follows the channel of its charm: an upgrade in batches changes it, and its revert takes that back.
+func TestARevertGoesBackToTheChannel(t *testing.T) {
+	r := rollWorld(t, 2)
+	stable, edge := &entity.CharmOrigin{ID: "1", Channel: "2/stable"}, &entity.CharmOrigin{ID: "1", Channel: "2/edge"}
+	stored := func(revision int) string {
+		url := charm.URL{Schema: "ch", Architecture: "amd64", Name: "web", Revision: revision}
+		r.ok(statetest.StoredCharm(r.T, r.st, url, webCharm("")))
+		return url.String()
+	}
+	follows := func(want *entity.CharmOrigin) {
+		r.Helper()
+		m, err := r.st.Status(r.ctx)
+		r.ok(err)
+		got, channel := mustService(r.world, "web").Origin(), ""
+		if want != nil {
+			channel = want.Channel
+		}
+		if (got == nil) != (want == nil) || got != nil && *got != *want || m.Services[0].Channel != channel {
+			t.Errorf("it follows %v, want %v; its status says %q", got, want, m.Services[0].Channel)
+		}
+	}
+	local, one, two := r.service().CharmURL, stored(1), stored(2)
+	follows(nil)
+	r.ok(r.setCharm(state.SetCharmParams{URL: one, Origin: stable, Batch: 1, HealthTimeout: time.Minute}))
+	follows(stable)
+	_, err := mustService(r.world, "web").RevertRollout(r.ctx, 0, 0)
+	r.ok(err)
+	follows(nil)
+	ends := func(url string) { // all units have the charm
+		for _, name := range []string{"web/0", "web/1"} {
+			r.ok(r.unit(name).SetCharm(r.ctx, url))
+			r.says(name, entity.StatusActive, "")
+		}
+		for range 3 {
+			r.step()
+		}
+		r.ended()
+	}
+	ends(local)
+	r.ok(r.setCharm(state.SetCharmParams{URL: one, Origin: stable}))
+	ends(one)
+	r.ok(r.setCharm(state.SetCharmParams{URL: two, Origin: edge, Batch: 1, HealthTimeout: time.Minute}))
+	follows(edge)
+	_, err = mustService(r.world, "web").RevertRollout(r.ctx, 0, 0)
+	r.ok(err)
+	follows(stable)
+	ends(one)
+	r.ok(r.setCharm(state.SetCharmParams{URL: one, Origin: edge})) // the same charm
+	follows(edge)
+	r.ok(r.setCharm(state.SetCharmParams{URL: two}))
+	follows(edge)
+	r.rolls(1, ", tags: [local]")
+	follows(nil)
 }

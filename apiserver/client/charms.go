@@ -34,6 +34,43 @@ func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string
 	return result.CharmURL, nil
 }
 
+// A CharmOrigin says where a charm comes from, or is to come from.
+type CharmOrigin = params.CharmOrigin
+
+// A CharmInfo is what a charm of the model is.
+type CharmInfo = params.Charm
+
+// ResolveCharm asks the model's store for a charm: for a revision, or the newest in a channel. It returns its URL and origin.
+func (c *Conn) ResolveCharm(ctx context.Context, name string, want CharmOrigin) (url string, origin CharmOrigin, err error) {
+	var result params.ResolveCharmResults
+	err = c.call(ctx, "Charms", 6, "ResolveCharms", params.ResolveCharms{Resolve: []params.ResolveCharm{{Reference: name, Origin: want}}}, &result)
+	if err == nil {
+		err = isOne(len(result.Results))
+	}
+	if err != nil {
+		return "", origin, err
+	}
+	r := result.Results[0]
+	return r.URL, r.Origin, params.FromError(r.Error)
+}
+
+// AddCharm has the model get a charm that ResolveCharm has returned, unless it has it. It does so also where changes are only
+// planned: what hooks a charm has is in its archive.
+func (c *Conn) AddCharm(ctx context.Context, url string, origin CharmOrigin) (CharmOrigin, error) {
+	var result params.CharmOriginResult
+	err := c.callNow(ctx, "Charms", 6, "AddCharm", params.AddCharmWithOrigin{URL: url, Origin: origin}, &result)
+	if err == nil {
+		err = params.FromError(result.Error)
+	}
+	return result.Origin, err
+}
+
+// CharmInfo returns what a charm of the model is.
+func (c *Conn) CharmInfo(ctx context.Context, url string) (*CharmInfo, error) {
+	info := &CharmInfo{}
+	return info, c.call(ctx, "Charms", 6, "CharmInfo", params.CharmURL{URL: url}, info)
+}
+
 // CharmArchive opens the zip archive of a charm and returns its SHA-256 in hex. The reader fails when ctx or the
 // connection ends, or when it is closed.
 func (c *Conn) CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error) {

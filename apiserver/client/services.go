@@ -42,8 +42,9 @@ func only(results []params.ErrorResult) error {
 // A DeployArgs describes a new service.
 type DeployArgs struct {
 	Service     string
-	CharmURL    string // of a charm in the model; see UploadCharm
-	Series      string // "" for the charm's own
+	CharmURL    string       // of a charm in the model; see UploadCharm and AddCharm
+	Origin      *CharmOrigin `json:",omitempty"` // of a charm from a store
+	Series      string       // "" for the charm's own
 	Units       int
 	Placement   []entity.Placement // the first is for the first unit
 	Config      map[string]string  // as users write it
@@ -64,6 +65,9 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 		Storage: args.Storage, AttachStorage: storageTags(args.Attach), Resources: args.Resources,
 		EndpointBindings: args.Bindings,
 		CharmOrigin:      &params.CharmOrigin{Source: "local", Type: "charm"},
+	}
+	if args.Origin != nil {
+		*deploy.CharmOrigin = *args.Origin
 	}
 	if args.Series != "" {
 		base := entity.BaseOf(args.Series)

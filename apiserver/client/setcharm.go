@@ -11,7 +11,8 @@ import (
 // A SetCharmArgs describes the new charm of a service.
 type SetCharmArgs struct {
 	Service     string
-	CharmURL    string // of a charm in the model; see UploadCharm
+	CharmURL    string       // of a charm in the model; see UploadCharm and AddCharm
+	Origin      *CharmOrigin `json:",omitempty"` // of a charm from a store
 	Config      map[string]string
 	ForceUnits  bool              // upgrade units in error too
 	Resources   map[string]string `json:",omitempty"` // ids of uploads, by name
@@ -34,7 +35,7 @@ type Rollout struct {
 func (c *Conn) SetCharm(ctx context.Context, args SetCharmArgs) (warnings []string, err error) {
 	var result params.SetCharmResult
 	err = c.application(ctx, "SetCharm", params.ApplicationSetCharm{
-		ApplicationName: args.Service, CharmURL: args.CharmURL, ConfigSettings: args.Config,
+		ApplicationName: args.Service, CharmURL: args.CharmURL, CharmOrigin: args.Origin, ConfigSettings: args.Config,
 		ForceUnits: args.ForceUnits, ResourceIDs: args.Resources, ForceSeries: args.ForceSeries,
 		EndpointBindings: args.Bindings, Force: args.Force, StorageConstraints: args.Storage, BatchSize: args.Batch, HealthTimeout: args.HealthTimeout,
 	}, &result)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
@@ -36,20 +37,6 @@ func outcomes[P any](c *Caller, doing string, list []P, do func(P) error) params
 		func(p P) (params.ErrorResult, error) { return params.ErrorResult{}, do(p) })}
 }
 
-// noHub rejects charms that are not local.
-func noHub(url string) error {
-	u, err := charm.ParseURL(url)
-	if err != nil {
-		return entity.Errorf(entity.Invalid, "%w", err)
-	}
-	if u.Schema != "local" {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add charm %q: only local charms are supported",
-			url),
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
-	}
-	return nil
-}
-
 func applicationDeploy(ctx context.Context, c *Caller, p params.ApplicationsDeploy) (params.DeployResults, error) {
 	results := make([]params.DeployResult, 0, len(p.Applications))
 	for _, a := range p.Applications {
@@ -68,7 +55,11 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: devices are not supported yet",
 			a.ApplicationName)
 	}
-	if err := noHub(a.CharmURL); err != nil {
+	if a.CharmURL, err = hub.Stored(a.CharmURL); err != nil {
+		return nil, err
+	}
+	origin, err := hub.Origin(a.CharmOrigin)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.mayTake(ctx, c.Model, a.Resources); err != nil {
@@ -93,7 +84,7 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 		return nil, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
 	}
 	args := state.AddServiceParams{
-		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
+		Name: a.ApplicationName, CharmURL: a.CharmURL, Origin: origin, Config: config,
 		Constraints: a.Constraints, Units: a.NumUnits, Placement: at, Force: a.Force,
 		Storage: a.Storage, Resources: a.Resources, Bindings: a.EndpointBindings,
 	}

@@ -1,6 +1,7 @@
 package facades
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/charm"
+	"juju/charm/charmhub"
 	"juju/state"
 	"juju/state/constraints"
 	"juju/state/entity"
@@ -19,7 +22,12 @@ import (
 // declarations in the charm that have no effect.
 func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSetCharm) (params.SetCharmResult, error) {
 	var result params.SetCharmResult
-	if err := noHub(p.CharmURL); err != nil {
+	var err error
+	if p.CharmURL, err = hub.Stored(p.CharmURL); err != nil {
+		return result, err
+	}
+	origin, err := hub.Origin(p.CharmOrigin)
+	if err != nil {
 		return result, err
 	}
 	if err := c.mayTake(ctx, c.Model, p.ResourceIDs); err != nil {
@@ -50,7 +58,7 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err := c.checkSizes(ctx, p.Storage()); err != nil {
 		return result, fmt.Errorf("cannot upgrade service %q: %w", p.ApplicationName, err)
 	}
-	left, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, ForceUnits: p.Force || p.ForceUnits,
+	left, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, Origin: origin, ForceUnits: p.Force || p.ForceUnits,
 		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Bindings: p.EndpointBindings, ForceBindings: p.Force, Config: config, Resources: p.ResourceIDs,
 		Storage: p.Storage(), Batch: p.BatchSize, HealthTimeout: p.HealthTimeout})
 	if err != nil {
@@ -158,7 +166,7 @@ func (c *Caller) watchRollout(ctx context.Context, service entity.Tag) (<-chan s
 }
 
 // applicationCharmOrigin returns the URL of a service's charm, and where the charm came from. Its architecture is that of all
-// machines, which run the controller's programs. An id, a channel and an instance key are a hub's.
+// machines, which run the controller's programs.
 func applicationCharmOrigin(ctx context.Context, c *Caller,
 	p params.ApplicationGet) (params.CharmURLOriginResult, error) {
 	svc, err := c.Model.Service(ctx, p.ApplicationName)
@@ -169,14 +177,20 @@ func applicationCharmOrigin(ctx context.Context, c *Caller,
 	if err != nil {
 		return params.CharmURLOriginResult{}, err
 	}
-	archive, sum, err := c.Model.Charms().Archive(ctx, svc.CharmURL())
+	sum, err := c.Model.Charms().Sum(ctx, svc.CharmURL())
 	if err != nil {
 		return params.CharmURLOriginResult{}, err
 	}
-	_ = archive.Close() // only its hash is of interest
 	base := entity.BaseOf(svc.Series())
-	return params.CharmURLOriginResult{URL: svc.CharmURL(), Origin: params.CharmOrigin{
-		Source: "local", Type: "charm", Hash: sum, Revision: &url.Revision, Architecture: runtime.GOARCH, Base: &base}}, nil
+	origin := params.CharmOrigin{Source: "local", Type: "charm", Hash: sum, Revision: &url.Revision,
+		Architecture: cmp.Or(url.Architecture, runtime.GOARCH), Base: &base}
+	if from := svc.Origin(); from != nil {
+		origin.Source, origin.ID = params.FromStore, from.ID
+		if channel, err := charmhub.ParseChannel(from.Channel); err == nil {
+			origin.Track, origin.Risk, origin.Branch = channel.Track, channel.Risk, channel.Branch
+		}
+	}
+	return params.CharmURLOriginResult{URL: svc.CharmURL(), Origin: origin}, nil
 }
 
 // applicationCharmRelations lists the endpoints of a service: those of its charm, and the one that every service has.

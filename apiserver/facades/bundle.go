@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"juju/apiserver/bundlechanges"
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/charm/bundle"
@@ -154,8 +155,11 @@ func (c *Caller) readBundle(ctx context.Context, p params.BundleChanges) (w bund
 		Charm: func(s *bundle.Service) (ch *charm.Charm, err error) {
 			if path := s.CharmPath(); path != "" {
 				_, err = hidden(path)
-			} else if err = noHub(s.Charm); err == nil {
-				ch, err = c.Model.Charms().Get(ctx, s.Charm)
+			} else {
+				var url string
+				if url, err = hub.Stored(s.Charm); err == nil {
+					ch, err = c.Model.Charms().Get(ctx, url)
+				}
 			}
 			read[s] = ch
 			return ch, err

@@ -13,6 +13,7 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/apiserver/deltas"
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/charm"
@@ -84,6 +85,7 @@ type Backend struct {
 	ControllerModel *state.State
 	Presence        *presence.Recorder
 	Deltas          *deltas.Feeds
+	Hub             *hub.Hub // gets charms from stores
 	Limits          Limits
 	// ImportTurn waits for its turn to import a filesystem.
 	ImportTurn func(context.Context) (release func(), err error)

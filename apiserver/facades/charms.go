@@ -5,30 +5,28 @@ import (
 	"net/http"
 	"strings"
 
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state/entity"
 )
 
-// charmsAddCharm is the method with which Juju's clients have the controller fetch a charm from a hub. Here charms are
-// uploaded, so there is nothing to fetch.
-func charmsAddCharm(_ context.Context, _ *Caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
-	if err := noHub(p.URL); err != nil {
-		return params.CharmOriginResult{}, err
-	}
-	return params.CharmOriginResult{}, entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
+// charmsAddCharm has the model get a charm of its store.
+func charmsAddCharm(ctx context.Context, c *Caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
+	origin, err := c.Hub.Add(ctx, c.Model, p.URL, p.Origin)
+	return params.CharmOriginResult{Origin: origin}, err
 }
 
-// charmsResolveCharms refuses: only a hub has several revisions of a charm to choose from.
-func charmsResolveCharms(_ context.Context, c *Caller, p params.ResolveCharms) (params.ResolveCharmResults, error) {
+// charmsResolveCharms returns which revisions of charms the model's store has.
+func charmsResolveCharms(ctx context.Context, c *Caller, p params.ResolveCharms) (params.ResolveCharmResults, error) {
 	return params.ResolveCharmResults{Results: each(c, "ResolveCharms", p.Resolve,
 		func(e *params.Error) params.ResolveCharmResult { return params.ResolveCharmResult{Error: e} },
 		func(one params.ResolveCharm) (params.ResolveCharmResult, error) {
-			err := noHub(one.Reference)
-			if err == nil {
-				err = entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
+			r, err := hub.Resolve(ctx, c.Model, one.Reference, one.Origin)
+			if err != nil {
+				return params.ResolveCharmResult{}, err
 			}
-			return params.ResolveCharmResult{}, err
+			return params.ResolveCharmResult{URL: r.URL.String(), Origin: r.Origin, SupportedBases: r.Bases}, nil
 		})}, nil
 }
 
@@ -121,10 +119,10 @@ func serveCharmPut(v *Visitor, w http.ResponseWriter, r *http.Request) error {
 	if text == "" {
 		return entity.Errorf(entity.Invalid, "header %s: expected the charm's URL", params.CharmURLHeader)
 	}
-	if err := noHub(text); err != nil {
-		return err
-	}
 	u, err := charm.ParseURL(text)
+	if err == nil && u.Schema != "local" {
+		err = entity.Errorf(entity.NotSupported, "charm %q is not uploaded: the controller gets it from its store", text)
+	}
 	if err == nil && u.Name != name {
 		err = entity.Errorf(entity.Invalid, "charm %q is uploaded as %q", u.Name, name)
 	}

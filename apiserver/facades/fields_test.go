@@ -91,7 +91,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}{
 		{params.FromError(removed.Results[0].Error), "the controller is on it", "juju destroy-controller"},
 		{params.FromError(removed.Results[1].Error), `cloud "moon" not found`, "juju bootstrap"},
-		{params.FromError(resolved.Results[0].Error), "only local charms are supported", "juju deploy ./DIRECTORY"},
+		{params.FromError(resolved.Results[0].Error), "cannot reach the charm store at " + statetest.NoStore, "Check charmhub-url"},
 	} {
 		if refusal.err == nil || !strings.Contains(refusal.err.Error(), refusal.says) || !strings.Contains(entity.Hint(refusal.err), refusal.hint) {
 			t.Errorf("%v (%s), want %s (%s)", refusal.err, entity.Hint(refusal.err), refusal.says, refusal.hint)

@@ -19,6 +19,7 @@ import (
 	"juju/apiserver/deltas"
 	"juju/apiserver/facades"
 	"juju/apiserver/facades/facadestest"
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/apiserver/presence"
 	"juju/doc/tools/verify"
@@ -66,7 +67,7 @@ func newWorldOf(t testing.TB, c *controller.Controller, st *state.State, adjust 
 	connected := presence.New(func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) })
 	w.backend = &facades.Backend{
 		Config: facades.Config{Controller: c, Version: "1.2.3", Series: "jammy", Meter: unmetered{}},
-		Table:  facades.NewTable(facades.Routes()), ControllerModel: own, Presence: connected, Deltas: deltas.New(connected),
+		Table:  facades.NewTable(facades.Routes()), ControllerModel: own, Presence: connected, Deltas: deltas.New(connected), Hub: hub.New(t.TempDir()),
 		Limits: facades.Limits{CloudTime: verify.Patience, Charm: 1 << 20, Resource: 1 << 20, Binaries: 1 << 20},
 		ImportTurn: func(context.Context) (func(), error) {
 			importing <- struct{}{}

@@ -9,8 +9,8 @@ import (
 	"juju/apiserver/params"
 	"juju/doc/tools/verify"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // A summaryWatcher adds up the summaries of models that a client gets.
@@ -84,7 +84,7 @@ func TestWatchModelSummaries(t *testing.T) {
 	w.ok(w.st.Annotations().Set(ctx, entity.ModelTag(w.st.UUID()), map[string]string{"team": "shop"}))
 	s.until("default", func(m params.ModelAbstract) bool { return m.Annotations["team"] == "shop" })
 
-	other, err := w.controller.AddModel(ctx, controller.AddModelParams{Name: "other", Owner: "admin", Series: "jammy"})
+	other, err := w.controller.AddModel(ctx, statetest.NamedModel("other"))
 	w.ok(err)
 	s.until("other", isThere)
 	_, err = other.AddMachine(ctx, state.AddMachineParams{})

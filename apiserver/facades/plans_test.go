@@ -16,10 +16,11 @@ import (
 	"juju/state/statetest"
 )
 
-// notPlanned are the methods that change a model and are not planned: a plan has charms itself, is about no host, is not what
+// notPlanned are the methods that change a model and are not planned: a plan has charms itself (DeployFromRepository has a plan of
+// its own), is about no host, is not what
 // it guards, and does not tell of files that no service has, or of tokens, which are the controller's; ImportKeys always
 // refuses, and no plan tells of secrets. What comes of the upgrade of an operating system depends on the user, who does it.
-var notPlanned = []string{"Charms.AddCharm", "KeyManager.ImportKeys", "MachineManager.ProvisioningScript",
+var notPlanned = []string{"Application.DeployFromRepository", "Charms.AddCharm", "KeyManager.ImportKeys", "MachineManager.ProvisioningScript",
 	"MachineManager.UpgradeSeriesComplete", "MachineManager.UpgradeSeriesPrepare", "Plans.IfUnchanged", "Resources.ClearPendingResources", "Secrets.CreateSecrets",
 	"Secrets.GrantSecret", "Secrets.RemoveSecrets", "Secrets.RevokeSecret", "Secrets.UpdateSecrets", "Tokens.Create"}
 

@@ -33,7 +33,9 @@ func TestRefusals(t *testing.T) {
 		kind entity.Kind
 		text string // "" for any
 	}{
-		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"})),
+		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:amd64/mysql-1"})),
+			entity.NotFound, `charm "ch:amd64/mysql-1" not found`},
+		"a charm of a store that is no more": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "cs:mysql-1"})),
 			entity.NotSupported, ""},
 		"a charm that is not there": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"})),
 			entity.NotFound,

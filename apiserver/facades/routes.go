@@ -28,6 +28,7 @@ func userRoutes() []Route {
 		{"Application", 19, "CheckDeploy", AtModel, Writer, Checks, AnyLogin, nil, Do(applicationCheckDeploy)},
 		{"Application", 19, "Consume", AtModel, Writer, Changes, AnyLogin, nil, Do(applicationConsume)},
 		{"Application", 19, "Deploy", AtModel, Writer, Changes, AnyLogin, nil, Do(applicationDeploy)},
+		{"Application", 19, "DeployFromRepository", AtModel, Writer, Changes, AnyLogin, nil, Do(applicationDeployFromRepository)},
 		{"Application", 19, "DestroyApplication", AtModel, Writer, Removes, AnyLogin, nil, Do(applicationDestroyApplication)},
 		{"Application", 19, "DestroyConsumedApplications", AtModel, Writer, Removes, AnyLogin, nil, Do(applicationDestroyConsumed)},
 		{"Application", 19, "DestroyRelation", AtModel, Writer, Removes, AnyLogin, nil, Act(applicationDestroyRelation)},

@@ -45,6 +45,61 @@ type DeployResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// A DeployFromRepositoryArgs is the parameter of DeployFromRepository. It has the keys of a Go program that names none.
+type DeployFromRepositoryArgs struct {
+	Args []DeployFromRepositoryArg `json:"Args"`
+}
+
+// A DeployFromRepositoryArg describes a new service with a charm from a store.
+type DeployFromRepositoryArg struct {
+	CharmName        string                               `json:"CharmName"`
+	ApplicationName  string                               `json:"ApplicationName"`
+	AttachStorage    []Tag                                `json:"AttachStorage"`
+	Base             *entity.Base                         `json:"base,omitempty"`
+	Channel          *string                              `json:"channel,omitempty"`
+	ConfigYAML       string                               `json:"ConfigYAML" limit:"file"` // {application: {key: value}}
+	Cons             constraints.Value                    `json:"Cons"`
+	Devices          map[string]any                       `json:"Devices,omitempty"` // the controller rejects them
+	DryRun           bool                                 `json:"DryRun"`
+	EndpointBindings map[string]string                    `json:"endpoint-bindings,omitempty"`
+	Force            bool                                 `json:"force,omitempty"`
+	NumUnits         *int                                 `json:"num-units,omitempty"`
+	Placement        []*Placement                         `json:"Placement"`
+	Revision         *int                                 `json:"revision,omitempty"`
+	Resources        map[string]string                    `json:"resources,omitempty"` // revisions in the store, by name
+	Storage          map[string]entity.StorageConstraints `json:"Storage,omitempty"`   // by store
+	Trust            bool                                 `json:"Trust"`
+}
+
+// A DeployFromRepositoryResults is the result of DeployFromRepository.
+type DeployFromRepositoryResults struct {
+	Results []DeployFromRepositoryResult `json:"Results"`
+}
+
+// A DeployFromRepositoryResult is the result for one service.
+type DeployFromRepositoryResult struct {
+	Errors                 []*Error                 `json:"Errors"`
+	Info                   DeployFromRepositoryInfo `json:"Info"`
+	PendingResourceUploads []PendingResourceUpload  `json:"PendingResourceUploads"`
+}
+
+// A DeployFromRepositoryInfo says which charm it is.
+type DeployFromRepositoryInfo struct {
+	Architecture     string      `json:"architecture"`
+	Base             entity.Base `json:"base"`
+	Channel          string      `json:"channel"`
+	EffectiveChannel *string     `json:"effective-channel,omitempty"` // where the store found it, if that is another
+	Name             string      `json:"name"`
+	Revision         int         `json:"revision"`
+}
+
+// A PendingResourceUpload is a resource that the client is to upload, as its value is a file's name.
+type PendingResourceUpload struct {
+	Name     string `json:"Name"`
+	Filename string `json:"Filename"`
+	Type     string `json:"Type"`
+}
+
 // A CheckDeploy is the parameter of CheckDeploy, a method that Juju does not have: the parameters of Deploy, before the
 // controller has the charm.
 type CheckDeploy struct {
@@ -60,15 +115,19 @@ type CheckDeployResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A CharmOrigin is where a charm came from.
+// FromStore is the Source of a charm from a charm store.
+const FromStore = "charm-hub"
+
+// A CharmOrigin is where a charm came from. Track, Risk and Branch are the channel of a charm from a store.
 type CharmOrigin struct {
 	ID           string       `json:"id"`
-	Source       string       `json:"source"`         // "local"; hubs are rejected
+	Source       string       `json:"source"`         // "local", or FromStore
 	Type         string       `json:"type"`           // "charm"
 	Hash         string       `json:"hash,omitempty"` // SHA-256 of the archive, in hex
 	Risk         string       `json:"risk,omitempty"`
 	Revision     *int         `json:"revision,omitempty"`
 	Track        string       `json:"track,omitempty"`
+	Branch       string       `json:"branch,omitempty"`
 	Architecture string       `json:"architecture,omitempty"`
 	Base         *entity.Base `json:"base,omitempty"`
 }

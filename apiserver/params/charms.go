@@ -20,7 +20,7 @@ type CharmOriginResult struct {
 	Error  *Error      `json:"error,omitempty"`
 }
 
-// A ResolveCharms is the parameter of ResolveCharms: charms of a hub.
+// A ResolveCharms is the parameter of ResolveCharms: charms of a store.
 type ResolveCharms struct {
 	Resolve []ResolveCharm `json:"resolve"`
 }
@@ -36,9 +36,12 @@ type ResolveCharmResults struct {
 	Results []ResolveCharmResult `json:"Results"`
 }
 
-// A ResolveCharmResult is why a charm can't be had: there is no hub.
+// A ResolveCharmResult is a charm that can be added: its URL, where it comes from, and what it runs on.
 type ResolveCharmResult struct {
-	Error *Error `json:"error,omitempty"`
+	URL            string        `json:"url"`
+	Origin         CharmOrigin   `json:"charm-origin"`
+	SupportedBases []entity.Base `json:"supported-bases"`
+	Error          *Error        `json:"error,omitempty"`
 }
 
 // A Charm is the result of CharmInfo.

@@ -197,7 +197,7 @@ func TestStatusBothWays(t *testing.T) {
 		Offers: []entity.OfferStatus{{Name: "hosted", Life: entity.Dying, Service: "web", CharmURL: "local:jammy/web-1", Active: 1, Total: 2,
 			Endpoints: []entity.RemoteEndpoint{{Name: "www", Role: "provider", Interface: "http"}}}},
 		Services: []entity.ServiceStatus{{
-			Name: "web", Life: entity.Dying, CharmURL: "local:jammy/web-1", CharmVersion: "v1-12", CanUpgradeTo: "local:jammy/web-2", Series: "jammy",
+			Name: "web", Life: entity.Dying, CharmURL: "local:jammy/web-1", Channel: "2/edge", CharmVersion: "v1-12", CanUpgradeTo: "local:jammy/web-2", Series: "jammy",
 			Exposed: true, Endpoints: entity.ExposedEndpoints{"db": {Spaces: []string{"alpha"}, CIDRs: []string{"10.0.0.0/8"}}},
 			Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3, Bindings: map[string]string{"": "alpha", "db": "dmz"},
 			Rollout:         &entity.Rollout{Former: "local:jammy/web-0", Reverts: true, Batch: 2, Timeout: time.Minute, Since: at, Stopped: "no"},

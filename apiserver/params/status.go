@@ -186,7 +186,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	}
 	for _, s := range m.Services {
 		f.Applications[s.Name] = ApplicationStatus{
-			Charm: s.CharmURL, Base: entity.BaseOf(s.Series), Exposed: s.Exposed, ExposedEndpoints: s.Endpoints, Life: lifeOf(s.Life),
+			Charm: s.CharmURL, CharmChannel: s.Channel, Base: entity.BaseOf(s.Series), Exposed: s.Exposed, ExposedEndpoints: s.Endpoints, Life: lifeOf(s.Life),
 			Relations: orEmpty(s.Relations), CanUpgradeTo: s.CanUpgradeTo, CharmVersion: s.CharmVersion,
 			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate, MinUnits: s.MinUnits,
 			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: bindingsOf(s.Bindings),
@@ -239,7 +239,7 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	for _, name := range entity.NaturalKeys(f.Applications) {
 		a := f.Applications[name]
 		s := entity.ServiceStatus{
-			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, CanUpgradeTo: a.CanUpgradeTo, CharmVersion: a.CharmVersion,
+			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, Channel: a.CharmChannel, CanUpgradeTo: a.CanUpgradeTo, CharmVersion: a.CharmVersion,
 			Series: a.Base.Series(), Exposed: a.Exposed, Endpoints: a.ExposedEndpoints, Subordinate: a.Subordinate || len(a.SubordinateTo) > 0,
 			SubordinateTo: nilIfNone(a.SubordinateTo), WorkloadVersion: a.WorkloadVersion, MinUnits: a.MinUnits,
 			Rollout: a.Rollout,

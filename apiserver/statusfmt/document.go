@@ -239,9 +239,12 @@ func release(b entity.Base) string {
 func (d writer) service(s entity.ServiceStatus) mapping {
 	name, revision := charmName(s.CharmURL)
 	n, _ := strconv.Atoi(revision) // 0, as in Juju, if it is none
-	one := mapping{}.always("charm", s.CharmURL).always("charm-name", name).always("charm-rev", n).
-		always("charm-origin", "local"). // there is no charm store
-		with("charm-version", s.CharmVersion).
+	shown, origin := s.CharmURL, "local"
+	if strings.HasPrefix(s.CharmURL, "ch:") {
+		shown, origin = name, "charmhub"
+	}
+	one := mapping{}.always("charm", shown).always("charm-name", name).always("charm-rev", n).always("charm-origin", origin).
+		with("charm-channel", s.Channel).with("charm-version", s.CharmVersion).
 		with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
 	if !s.Endpoints.IsPlain() {
 		one = one.always("exposed-endpoints", s.Endpoints)

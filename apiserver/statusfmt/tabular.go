@@ -130,7 +130,7 @@ func serviceTable(m *entity.ModelStatus) *table {
 				said.Message += "; waits for " + waits[s.Name]
 			}
 		}
-		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, "", revision, exposed,
+		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, s.Channel, revision, exposed,
 			message(s.Life, said))
 		row[2] = statusCell(s.Status)
 		t.add(row...)

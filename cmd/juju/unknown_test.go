@@ -43,10 +43,10 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"status --frobnicate": "ERROR unknown flag: --frobnicate\nFor usage: juju help status\n",
 		"status --verbos": "ERROR unknown flag: --verbos\nDid you mean: --verbose\n" +
 			"For usage: juju help status\n",
-		"deploy ./web --channel edge":   "ERROR juju deploy has no flag --channel: deploy takes files: juju download fetches a charm from a store\nFor usage: juju help deploy\n",
-		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
-		"add-cloud x --controller prod": "ERROR juju add-cloud has no flag --controller: a controller has one cloud",
-		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
+		"diff-bundle ./web --channel edge": "ERROR juju diff-bundle has no flag --channel: it chooses a charm of a store, which deploy and refresh get, and juju download\nFor usage: juju help diff-bundle\n",
+		"destroy-unit web/0 --machines":    "ERROR unknown flag: --machines\n",
+		"add-cloud x --controller prod":    "ERROR juju add-cloud has no flag --controller: a controller has one cloud",
+		"--frobnicate":                     "ERROR unknown flag: --frobnicate\n",
 	} {
 		u.Types(strings.Fields(line)...)
 		if u.Code != 2 || !strings.HasPrefix(u.Err.String(), want) || u.Out.Len() > 0 {

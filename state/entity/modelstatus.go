@@ -115,7 +115,8 @@ type ServiceStatus struct {
 	Name            string              `json:"name"`
 	Life            Life                `json:"life"`
 	CharmURL        string              `json:"charm-url"`
-	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision in state
+	Channel         string              `json:"charm-channel,omitempty"`  // of a charm from a store: see CharmOrigin
+	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision: of a local charm, in the model
 	CharmVersion    string              `json:"charm-version,omitempty"`  // what the charm says it was built from
 	Series          string              `json:"series"`
 	Exposed         bool                `json:"exposed,omitempty"`
@@ -131,6 +132,12 @@ type ServiceStatus struct {
 	Bindings map[string]string `json:"bindings,omitempty"`
 	Rollout  *Rollout          `json:"rollout,omitempty"` // while its units are upgraded in batches
 	Units    []UnitStatus      `json:"units,omitempty"`   // principals only
+}
+
+// A CharmOrigin says where the charm of a service came from, if that is a store.
+type CharmOrigin struct {
+	ID      string `json:"id" bson:"id"`           // of the charm in the store
+	Channel string `json:"channel" bson:"channel"` // from which the service gets its next revisions: "14/stable"
 }
 
 // A Rollout upgrades the units of a service in batches.

@@ -17,7 +17,6 @@ const extraInfo = "extra-info"
 
 const (
 	noImages    = "machines are made from the images of their cloud"
-	noStore     = "only local charms are supported"
 	noSnaps     = "juju installs no snaps, and does not configure snapd"
 	noSyslog    = "logs are kept by the controller: see juju debug-log"
 	noTelemetry = "nothing is sent to anyone"
@@ -35,7 +34,6 @@ var accepted = []Setting{
 	unused("agent-metadata-url", "string", "", "agents run the binaries of their controller"),
 	unused("agent-stream", "string", "released", "agents run the binaries of their controller"),
 	unused("backup-dir", "string", "", "juju create-backup says where a backup is written"),
-	unused("charmhub-url", "string", "https://api.charmhub.io", noStore),
 	unused("container-image-metadata-defaults-disabled", "bool", "false", noImages),
 	unused("container-image-metadata-url", "string", "", noImages),
 	unused("container-image-reference", "string", "", noImages),

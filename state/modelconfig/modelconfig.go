@@ -14,6 +14,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/charm/charmhub"
 	"juju/state/entity"
 	"juju/state/limits"
 	"juju/state/modelconfig/userdata"
@@ -23,6 +24,8 @@ import (
 const (
 	AptMirror      = "apt-mirror"
 	AuthorizedKeys = "authorized-keys"
+	CharmhubCA     = "charmhub-ca-cert"
+	CharmhubURL    = "charmhub-url"
 	DefaultBase    = "default-base" // DefaultSeries, as Juju 3 names it
 	RetryHooks     = "automatically-retry-hooks"
 	DefaultSeries  = "default-series"
@@ -100,6 +103,15 @@ var Settings = []Setting{
 		Key: RetryHooks, Type: "bool", Default: "false",
 		Doc: "whether a unit retries a failed hook automatically, first after 5 seconds, then after twice as long each " +
 			"time, up to 5 minutes; otherwise it waits for juju resolved",
+	},
+	{
+		Key: CharmhubCA, Type: "string", Empty: true, Lines: true,
+		Doc: "the certificates, in PEM, that vouch for the charm store, in place of those that the controller's system trusts: those " +
+			"of a store of your own (juju help deploy)",
+	},
+	{
+		Key: CharmhubURL, Type: "string", Default: charmhub.DefaultURL, Fixed: true,
+		Doc: "the charm store from which the controller gets charms. It is set when a model is created, and can't be changed",
 	},
 	{
 		Key: UserData, Type: "string", Empty: true, Lines: true,
@@ -216,8 +228,13 @@ func (s Setting) Canonical(value string) (string, error) {
 		}
 		return strconv.FormatBool(b), nil
 	}
-	if s.Key == UserData {
+	switch s.Key {
+	case UserData:
 		return value, userdata.Check(value)
+	case CharmhubCA:
+		return value, checkCertificates(value)
+	case CharmhubURL:
+		return charmhub.ParseURL(value)
 	}
 	if err := limits.Name.CheckText(value); err != nil {
 		return "", err
@@ -277,6 +294,23 @@ func checkUpdateStatus(value string) error {
 		return entity.Errorf(entity.Invalid, "update status hook frequency %v cannot be less than 1s", interval)
 	case interval > time.Hour:
 		return entity.Errorf(entity.Invalid, "update status hook frequency %v cannot be greater than 60m", interval)
+	}
+	return nil
+}
+
+// maxCertificates is how many bytes the certificates that vouch for a charm store may have.
+const maxCertificates = 64 << 10
+
+// checkCertificates returns an Invalid error unless the value has certificates, or nothing.
+func checkCertificates(value string) error {
+	if value == "" {
+		return nil
+	}
+	if len(value) > maxCertificates {
+		return entity.Errorf(entity.Invalid, "%s: more than %d KiB", CharmhubCA, maxCertificates>>10)
+	}
+	if _, err := charmhub.Trusting(value); err != nil {
+		return fmt.Errorf("%s: %w", CharmhubCA, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"juju/state"
 	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/modelconfig"
 	"juju/state/mongo"
 )
 
@@ -36,9 +37,12 @@ func ReopenController(t testing.TB, store *mongo.Store, o controller.Options) *c
 	return c
 }
 
+// NoStore is the URL of a charm store that no test reaches.
+const NoStore = "http://127.0.0.1:1"
+
 // NamedModel describes a model of Admin with a name.
 func NamedModel(name string) controller.AddModelParams {
-	return controller.AddModelParams{Name: name, Owner: Admin, Series: "jammy"}
+	return controller.AddModelParams{Name: name, Owner: Admin, Series: "jammy", Config: map[string]string{modelconfig.CharmhubURL: NoStore}}
 }
 
 // AddModel adds a model with a name.

@@ -121,6 +121,15 @@ func Charm(t testing.TB, st *state.State, metadata string, files ...string) stri
 	return url
 }
 
+// StoredCharm adds such a charm as one from a store.
+func StoredCharm(t testing.TB, st *state.State, url charm.URL, metadata string, files ...string) error {
+	t.Helper()
+	archive, err := os.Open(CharmArchive(t, metadata, files...))
+	OK(t, err)
+	defer archive.Close()
+	return st.Charms().AddStored(t.Context(), archive, url)
+}
+
 // CharmArchive creates the archive of such a charm and returns its path.
 func CharmArchive(t testing.TB, metadata string, files ...string) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"juju/apiserver/client"
 	"juju/charm"
 	"juju/cmd/juju/cli"
 	"juju/state/entity"
@@ -24,8 +25,9 @@ type Source struct {
 	Path    string // as the user gave it
 	Charm   *charm.Charm
 	archive *os.File
-	sha256  string // of the archive, in hex, once it is known
-	URL     string // of a charm from the model, which has no archive
+	sha256  string              // of the archive, in hex, once it is known
+	URL     string              // of a charm from the model, which has no archive
+	Origin  *client.CharmOrigin // of one from a store, in the model
 }
 
 // Warnings returns what the charm declares in vain. The controller says the same, but for what the archive has fixed, once
@@ -175,7 +177,7 @@ func readReceived(ctx context.Context, s *cli.Session, body io.ReadCloser) (*cha
 // received copies an archive of at most limit bytes to an unlinked temporary file, and closes it.
 func received(body io.ReadCloser, limit int64) (*os.File, error) {
 	defer body.Close()
-	f, err := charm.UnlinkedFile()
+	f, err := charm.UnlinkedFile("")
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,16 @@ func UpgradeCharmCommand(s *cli.Session) *cobra.Command {
 		Long: `Upgrade a service to another version of its charm, or switch it to another charm. Each
 unit unpacks the new charm between two hooks, then runs upgrade-charm and config-changed.
 
+A charm from a charm store gets the newest revision of the channel that the service
+follows. --channel has it follow another channel from now on. --revision gives it a
+revision of the store; the next upgrade without it moves on.
+
 --path gives the directory or archive of the new version, which must be the same charm.
---switch gives another charm, as a path or as a URL as for deploy. It must have all
-endpoints that the service's relations use, and be subordinate if and only if the old
-charm is. --revision selects an older or newer revision that is already in the model.
-Without any of these, the charm comes from the repository in --repository or
-JUJU_REPOSITORY.
+--switch gives another charm, as a path, a name in the charm store or a URL as for deploy.
+It must have all endpoints that the service's relations use, and be subordinate if and
+only if the old charm is. For a local charm, --revision selects an older or newer revision
+that is already in the model. Without any of these, a local charm comes from the
+repository in --repository or JUJU_REPOSITORY.
 
 A unit in error is upgraded once the error is resolved. With --force-units it is upgraded
 at once; it stays in error, and runs neither upgrade-charm nor config-changed. Use this to
@@ -63,7 +67,8 @@ new charm has are removed. Settings changed with --config get their old values, 
 those changed since. Another upgrade is refused until the upgrade has ended
 or stopped; one without --batch then upgrades all units at once, one with --batch can
 still be reverted to the charm before both.`,
-		Example: `  juju upgrade-charm web --path ./charms/web
+		Example: `  juju upgrade-charm postgresql --channel 16/stable
+  juju upgrade-charm web --path ./charms/web
   juju upgrade-charm web --path ./charms/web --force-units
   juju upgrade-charm web --revision 0
   juju upgrade-charm web --path ./charms/web --batch 2 --health-timeout 10m --wait
@@ -79,7 +84,8 @@ still be reverted to the charm before both.`,
 	f := cmd.Flags()
 	f.StringVar(&u.path, "path", "", "the `DIRECTORY` or archive of the new version")
 	f.StringVar(&u.to, "switch", "", "another `CHARM`: a path or URL")
-	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm that is in the model")
+	f.StringVar(&u.channel, "channel", "", "the `CHANNEL` of the charm store that the service follows from now on")
+	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm in the store, or of a local charm in the model")
 	f.StringVar(&u.repo, "repository", "", "the local repository with the charm")
 	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
 	f.StringArrayVar(&u.resources, "resource", nil, "the file of a resource, as `NAME=FILE`")
@@ -108,6 +114,7 @@ type upgradeCharmAPI interface {
 	ResourcesAPI
 	ArchiveAPI
 	UploadAPI
+	StoreAPI
 	setCharmAPI
 	ResumeRollout(ctx context.Context, service string, how client.Rollout) error
 	RevertRollout(ctx context.Context, service string, how client.Rollout) (restored, warnings []string, err error)
@@ -119,7 +126,7 @@ type setCharmAPI interface {
 
 type upgradeCharm struct {
 	*cli.Session
-	path, to, repo, bind           string
+	path, to, repo, bind, channel  string
 	revision                       int
 	config, resources, storage     []string
 	forceUnits, forceSeries, force bool
@@ -134,7 +141,7 @@ func (u *upgradeCharm) run(ctx context.Context, args []string) error {
 	if err := cli.CheckService(args); err != nil {
 		return err
 	}
-	for _, pair := range [][2]string{{"switch", "revision"}, {"path", "revision"}, {"switch", "path"}} {
+	for _, pair := range [][2]string{{"switch", "revision"}, {"path", "revision"}, {"switch", "path"}, {"path", "channel"}} {
 		if u.changed(pair[0]) && u.changed(pair[1]) {
 			return cli.Usagef("--%s and --%s are mutually exclusive", pair[0], pair[1])
 		}
@@ -203,7 +210,7 @@ func (u *upgradeCharm) checkRollout() error {
 	case !u.resume && !u.revert:
 		return nil
 	}
-	for _, flag := range []string{"path", "switch", "revision", "repository", "config", "resource", "storage", "bind",
+	for _, flag := range []string{"path", "switch", "channel", "revision", "repository", "config", "resource", "storage", "bind",
 		"force-units", "force-series", "force"} {
 		if u.changed(flag) {
 			return cli.Usagef("--%s and --%s are mutually exclusive", which, flag)
@@ -262,7 +269,7 @@ func (u *upgradeCharm) upgrade(
 		return fmt.Errorf("cannot upgrade service %q: %w", now.Name, err)
 	}
 	if source == nil {
-		if source, err = u.find(ctx, api, old); err != nil {
+		if source, err = u.find(ctx, api, now, old); err != nil {
 			return err
 		}
 		defer source.Close()
@@ -278,6 +285,11 @@ func (u *upgradeCharm) upgrade(
 		return err
 	}
 	same, err := source.IsSame(ctx, api, now.CharmURL)
+	request.Origin = source.Origin
+	follows := source.Origin != nil && source.channel() != now.Channel
+	if follows && now.Channel != "" && !u.Embedded {
+		u.Note("Note: all future refreshes will now use channel %q", source.channel())
+	}
 	switch {
 	case err != nil:
 		return err
@@ -285,9 +297,15 @@ func (u *upgradeCharm) upgrade(
 		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service %q is being upgraded to charm %q",
 			now.Name, now.CharmURL),
 			"If that has stopped, continue it: juju upgrade-charm %s --resume", now.Name)
-	case same && (request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
+	case same && (follows || request.ForceUnits || len(request.Config) > 0 || len(files) > 0 ||
 		len(request.Storage) > 0 || len(request.Bindings) > 0):
 		request.CharmURL = now.CharmURL // the other flags still apply
+	case same && u.changed("revision") && source.Origin != nil:
+		u.Note("charm %q, revision %d: already up-to-date", old.Name, u.revision)
+		return nil
+	case same && source.Origin != nil:
+		u.Note("charm %q: already up-to-date", old.Name)
+		return nil
 	case same && u.refreshes:
 		u.Note("charm %q: already up-to-date", now.CharmURL)
 		return nil
@@ -298,6 +316,9 @@ func (u *upgradeCharm) upgrade(
 	}
 	if err := checkUpgrade(source, now, request); err != nil {
 		return fmt.Errorf("cannot upgrade service %q to charm %q: %w", now.Name, source.Charm.Meta.Name, err)
+	}
+	if source.Origin != nil && !same {
+		u.Note("Added %s, to the model", source.InChannel())
 	}
 	p := u.Progress("Upgrading service %q to charm %q", now.Name, source.Charm.Meta.Name)
 	defer p.Done()
@@ -359,8 +380,43 @@ func checkUpgrade(source *Source, now entity.ServiceStatus, request client.SetCh
 	return entity.WithHint(err, "The charm's config.yaml lists its options.")
 }
 
+// fromStore returns which charm of a store the flags specify, and whether they do.
+func (u *upgradeCharm) fromStore(now entity.ServiceStatus, old charm.URL) (want Choice, is bool, err error) {
+	name, channel := u.to, cmp.Or(u.channel, now.Channel)
+	switch {
+	case u.to == "" && old.Schema != "ch", u.repo != "":
+		return want, false, nil
+	case u.to == "":
+		name = old.Name
+	default:
+		to, err := charm.ParseURL(u.to)
+		if err != nil || to.Schema != "ch" {
+			return want, false, nil // find says why
+		}
+		if to.Name != old.Name { // it has channels of its own
+			channel = u.channel
+		}
+	}
+	revision := -1
+	if u.changed("revision") {
+		if revision = u.revision; revision < 0 {
+			return want, false, cli.Usagef("--revision must be a number that is not negative")
+		}
+	}
+	want, err = ParseChoice(name, channel, revision, now.Series)
+	return want, err == nil, err
+}
+
 // find reads a charm that the flags specify other than by a path.
-func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.URL) (*Source, error) {
+func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, now entity.ServiceStatus, old charm.URL) (*Source, error) {
+	if want, is, err := u.fromStore(now, old); err != nil {
+		return nil, err
+	} else if is {
+		return FromStore(ctx, u.Session, api, want)
+	}
+	if u.channel != "" {
+		return nil, cli.Usagef("--channel is of a charm store, and %q is a local charm", old.Name)
+	}
 	repo := RepositoryOf(u.Session, u.repo)
 	want := old
 	want.Revision = -1
@@ -382,8 +438,8 @@ func (u *upgradeCharm) find(ctx context.Context, api upgradeCharmAPI, old charm.
 			cmp.Or(u.to, old.String())), OfModel, "upgrade-charm SERVICE --switch")
 	}
 	if repo == "" && u.to != "" {
-		return nil, entity.WithHint(cli.Usagef("cannot upgrade to charm %q: there is no charm store", u.to),
-			"Specify the charm's directory or archive, --switch ./CHARM, or a local repository: --repository DIR")
+		return nil, entity.WithHint(cli.Usagef("cannot upgrade to charm %q: it is neither a path nor a charm of the model", u.to),
+			"Specify the charm's directory or archive, --switch ./CHARM, its name in the charm store, or a local repository: --repository DIR")
 	}
 	if repo == "" {
 		return nil, cli.Usagef("upgrading a local charm requires either --path or --switch")

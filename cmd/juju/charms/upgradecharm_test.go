@@ -76,8 +76,9 @@ func TestUpgradeCharm(t *testing.T) {
 	for line, says := range map[string]string{
 		"upgrade-charm":       "no service specified",
 		"upgrade-charm front": "upgrading a local charm requires either --path or --switch",
-		"upgrade-charm front --switch ch:web": `cannot upgrade to charm "ch:web": there is no charm store` +
+		"upgrade-charm front --switch local:web": `cannot upgrade to charm "local:web": it is neither a path nor a charm of the model` +
 			"\nSpecify the charm's directory or archive, ",
+		"upgrade-charm front --channel edge":          `--channel is of a charm store, and "webpage" is a local charm`,
 		"upgrade-charm front --switch x --path y":     "--switch and --path are mutually exclusive",
 		"upgrade-charm front --switch x --revision 1": "--switch and --revision are mutually exclusive",
 		"upgrade-charm front --path x --revision 1":   "--path and --revision are mutually exclusive",

@@ -15,6 +15,8 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/debuglog"
+	"juju/apiserver/params"
+	"juju/charm"
 	"juju/state/constraints"
 	"juju/state/entity"
 	"juju/state/modelconfig"
@@ -84,7 +86,7 @@ func (f *FakeModel) Note(call string, args ...any) error {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.Calls = append(f.Calls, strings.TrimSpace(call+" "+fmt.Sprint(args...)))
-	if f.planOnly && !slices.Contains([]string{"Status", "Leader", "UploadCharm", "ServiceConfig", "CheckDeploy", "Annotations", "Resources",
+	if f.planOnly && !slices.Contains([]string{"Status", "Leader", "UploadCharm", "ResolveCharm", "AddCharm", "CharmInfo", "ServiceConfig", "CheckDeploy", "Annotations", "Resources",
 		"FindOffers", "ConsumeDetails", "CheckUsers"}, call) {
 		return cmp.Or(f.Returns.Err, client.ErrPlanned)
 	}
@@ -198,6 +200,35 @@ func (f *FakeModel) UploadCharm(ctx context.Context, archive io.Reader, series s
 	}
 	f.Uploaded = text
 	return "local:jammy/web-0", f.Note("UploadCharm", series)
+}
+
+func (f *FakeModel) ResolveCharm(ctx context.Context, name string, want client.CharmOrigin) (string, client.CharmOrigin, error) {
+	asked, err := json.Marshal(want)
+	if err != nil {
+		return "", want, err
+	}
+	if want.Revision == nil {
+		one := 1
+		want.Revision = &one
+	}
+	if want.Base == nil {
+		want.Base = &entity.Base{Name: "ubuntu", Channel: "22.04/stable"}
+	}
+	want.ID, want.Risk = "abc", cmp.Or(want.Risk, "stable")
+	url := fmt.Sprintf("ch:amd64/%s-%d", strings.TrimPrefix(name, "ch:"), *want.Revision)
+	return url, want, f.Note("ResolveCharm", name, string(asked))
+}
+
+func (f *FakeModel) AddCharm(ctx context.Context, url string, origin client.CharmOrigin) (client.CharmOrigin, error) {
+	return origin, f.Note("AddCharm", url)
+}
+
+func (f *FakeModel) CharmInfo(ctx context.Context, url string) (*client.CharmInfo, error) {
+	u, err := charm.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return &client.CharmInfo{Meta: &params.CharmMeta{Name: u.Name}, Revision: u.Revision}, f.Note("CharmInfo", url)
 }
 
 func (f *FakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (string, []string, error) {

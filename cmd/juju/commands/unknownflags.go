@@ -16,7 +16,8 @@ import (
 // have them in Juju, all if "", and what to do instead.
 var absentFlags = []struct{ names, commands, why string }{
 	{"base bootstrap-base", "bootstrap", "charms and add-machine choose the base; the controller's own is its host's"},
-	{"channel revision controller-charm-channel", "", "deploy takes files: juju download fetches a charm from a store"},
+	{"controller-charm-channel controller-charm-path", "bootstrap", "the controller is a program, and no charm"},
+	{"channel revision", "", "it chooses a charm of a store, which deploy and refresh get, and juju download"},
 	{"device", "", "devices are not supported yet"},
 	{"keep-instance", "", "destroying a machine stops its instance"},
 	{"container remote operator", "", "there is no Kubernetes cloud"},

@@ -13,7 +13,7 @@ import (
 )
 
 const validKeys = "Valid keys: apt-ftp-proxy, apt-http-proxy, apt-https-proxy, apt-mirror, apt-no-proxy, " +
-	"authorized-keys, automatically-retry-hooks, cloudinit-userdata, default-series, egress-subnets, firewall-mode, ftp-proxy, host-lock, http-proxy, " +
+	"authorized-keys, automatically-retry-hooks, charmhub-ca-cert, charmhub-url, cloudinit-userdata, default-series, egress-subnets, firewall-mode, ftp-proxy, host-lock, http-proxy, " +
 	"https-proxy, juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
 	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, proxy-ssh, update-status-hook-interval\n"
 
@@ -32,6 +32,8 @@ func TestShowModelConfig(t *testing.T) {
 		"apt-mirror                   default\n"+
 		"apt-no-proxy                 default\n"+
 		"automatically-retry-hooks    model       true\n"+
+		"charmhub-ca-cert             default\n"+
+		"charmhub-url                 default     https://api.charmhub.io\n"+
 		"cloudinit-userdata           default\n"+
 		"default-series               controller  jammy\n"+
 		"egress-subnets               default\n"+
@@ -71,7 +73,8 @@ func TestShowModelConfig(t *testing.T) {
 		}
 		empty += `"` + key + `":{"Value":"","Source":"default"},`
 	}
-	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},"cloudinit-userdata":{"Value":"","Source":"default"},"default-series":{"Value":"jammy",`+
+	u.Sees(0, `{"agent-version":{"Value":"3.6.9","Source":"model"},`+apt+`"automatically-retry-hooks":{"Value":true,"Source":"model"},`+
+		`"charmhub-ca-cert":{"Value":"","Source":"default"},"charmhub-url":{"Value":"https://api.charmhub.io","Source":"default"},"cloudinit-userdata":{"Value":"","Source":"default"},"default-series":{"Value":"jammy",`+
 		`"Source":"controller"},"egress-subnets":{"Value":"","Source":"default"},"firewall-mode":{"Value":"instance","Source":"default"},`+empty+`"provisioner-harvest-mode":{"Value":"all","Source":"default"},`+
 		`"proxy-ssh":{"Value":false,"Source":"default"},"update-status-hook-interval":{"Value":"5m","Source":"default"}}`+"\n", "")
 	u.Types("model-config", "-m", "default", "automatically-retry-hooks", "--format", "yaml")

@@ -27,13 +27,18 @@ func DeployCommand(s *cli.Session) *cobra.Command {
 		Use:   "deploy CHARM [SERVICE] | BUNDLE",
 		Short: "Deploy a charm as a service, or a bundle",
 		Long: `Deploy a charm as a service with one unit, or several with -n. CHARM is the path of a
-charm's directory or zip archive. The service's name is SERVICE, by default the charm's
-name.
+charm's directory or zip archive, or the name of a charm in the charm store of the model
+(charmhub-url, see juju model-config), NAME or ch:NAME. The service's name is SERVICE, by
+default the charm's name.
 
-CHARM can also be a URL. local:[SERIES/]NAME or a cs: URL is a charm in a local
-repository, a directory with SERIES/CHARM below it that is given by --repository or
-JUJU_REPOSITORY. Without a repository, local:SERIES/NAME-REVISION is a charm that is
-already in the model.
+Of a charm in the store, --channel says from which channel it comes, such as 14/stable or
+edge, and --revision which revision; juju refresh later follows the channel. The
+controller gets the charm, and the revision is one for the base in --base, else for the
+model's, else for any. juju find and juju info show what a store has.
+
+CHARM can also be a URL. local:[SERIES/]NAME is a charm in a local repository, a directory
+with SERIES/CHARM below it that is given by --repository or JUJU_REPOSITORY. Without a
+repository, local:SERIES/NAME-REVISION is a charm that is already in the model.
 
 By default, each unit gets its own machine: one that has never had a unit, if its series
 and constraints match, or else a new one. With --to, 3 is machine 3, lxd:3 a new container
@@ -83,7 +88,8 @@ which its relations can refer. It can offer endpoints of its services to users (
 The machines of a bundle are new, unless its units are already in the model or
 --map-machines maps them: A=B maps the bundle's machine A to the model's machine B, and
 "existing" maps machines with equal numbers.`,
-		Example: `  juju deploy ./charms/web
+		Example: `  juju deploy postgresql --channel 14/stable
+  juju deploy ./charms/web
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
   juju deploy ./web --to lxd:3
@@ -108,6 +114,8 @@ The machines of a bundle are new, unless its units are already in the model or
 	f.StringArrayVar(&d.config, "config", nil, "a setting as `KEY=VALUE` or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	cli.SeriesFlags(cmd, &d.series, "new machines")
+	f.StringVar(&d.channel, "channel", "", "the `CHANNEL` of a charm store, such as 14/stable (default stable)")
+	f.IntVar(&d.revision, "revision", -1, "the `REVISION` that a charm store has")
 	f.BoolVar(&d.force, "force", false,
 		"deploy to a base that the charm does not support or the cloud does not have, and a charm that assumes another Juju "+
 			"or has an LXD profile that charms may not have; "+
@@ -131,6 +139,7 @@ type deployAPI interface {
 	addUnitAPI
 	charms.UploadAPI
 	charms.ArchiveAPI
+	charms.StoreAPI
 	CheckDeploy(ctx context.Context, args client.DeployArgs, charm entity.Platforms) (series string,
 		warnings []string, err error)
 	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
@@ -147,6 +156,8 @@ type deploy struct {
 	attach      []string
 	resources   []string
 	series      string
+	channel     string
+	revision    int
 	force       bool
 	bundle      bundles.Deploy // also has the flags shared with charms
 	changed     func(flag string) bool
@@ -166,7 +177,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("a bundle has no name: unrecognized args: %q", args[1:])
 		}
-		if err := d.refuse("bundle", "bind", "config", "constraints", "num-units", "series", "base", "to"); err != nil {
+		if err := d.refuse("bundle", "bind", "config", "constraints", "num-units", "series", "base", "to", "channel", "revision"); err != nil {
 			return err
 		}
 		d.bundle.Force, d.bundle.Wait = d.force, d.wait
@@ -179,14 +190,14 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		return err
 	}
 	p := d.Quickly("Reading charm %s", args[0])
-	source, err := d.find(ctx, args[0])
+	source, get, err := d.find(ctx, args[0])
 	p.Done()
 	if err != nil {
 		return err
 	}
-	if source == nil { // the charm is in the model
+	if get != nil {
 		return cli.WithModel(ctx, d.Session, func(api deployAPI) error {
-			if source, err = charms.FromModel(ctx, d.Session, api, args[0]); err != nil {
+			if source, err = get(api, args); err != nil {
 				return err
 			}
 			return d.service(ctx, source, args, func(do func(deployAPI) error) error { return do(api) })
@@ -210,8 +221,9 @@ func (d *deploy) refuse(what string, flags ...string) error {
 	return cli.Usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
 }
 
-// find reads the charm given by an argument. It returns nil if it is a charm of the model.
-func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
+// find reads the charm given by an argument. For one of the model or its store it returns what gets that.
+func (d *deploy) find(ctx context.Context, arg string) (source *charms.Source,
+	get func(api deployAPI, args []string) (*charms.Source, error), err error) {
 	isPath := charms.IsPath(arg) || arg == cli.StandardInput
 	if !isPath && !d.Embedded {
 		_, err := os.Stat(arg)
@@ -219,30 +231,46 @@ func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
 	}
 	if isPath {
 		if err := d.CheckFile(arg); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return charms.Read(ctx, arg)
+		if err := d.refuse("local charm", "channel", "revision"); err != nil {
+			return nil, nil, err
+		}
+		source, err = charms.Read(ctx, arg)
+		return source, nil, err
 	}
 	if err := d.CheckFile(d.bundle.Repo); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	repo := charms.RepositoryOf(d.Session, d.bundle.Repo)
 	u, err := charm.ParseURL(arg)
 	switch {
-	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
-		return nil, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
+	case repo == "" && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
+		return nil, func(api deployAPI, _ []string) (*charms.Source, error) {
+			return charms.FromModel(ctx, d.Session, api, arg)
+		}, d.refuse("local charm", "channel", "revision")
+	case repo == "" && u.Schema != "local":
+		want, err := d.choice(arg)
+		return nil, func(api deployAPI, args []string) (*charms.Source, error) {
+			if err := d.checkUnused(ctx, api, args[len(args)-1], arg); err != nil { // before the charm is fetched
+				return nil, err
+			}
+			return charms.FromStore(ctx, d.Session, api, want)
+		}, err
 	case d.Embedded:
-		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: the controller runs this command, and has only charms of the model", arg),
+		return nil, nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: the controller runs this command, and has only charms of the model", arg),
 			charms.OfModel, "deploy")
 	case repo == "":
-		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
+		return nil, nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: it is neither a path nor a charm of the model", arg),
 			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
-	case err != nil:
-		return nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
 	}
-	source, err := repo.Find(ctx, u, d.series)
-	if err != nil {
-		return nil, err
+	if err := d.refuse("local charm", "channel", "revision"); err != nil {
+		return nil, nil, err
+	}
+	if source, err = repo.Find(ctx, u, d.series); err != nil {
+		return nil, nil, err
 	}
 	if d.series == "" {
 		d.series = u.Series
@@ -250,14 +278,47 @@ func (d *deploy) find(ctx context.Context, arg string) (*charms.Source, error) {
 	if u.Schema != "local" {
 		d.Warn(fmt.Sprintf("using charm %q from %s", arg, source.Path))
 	}
-	return source, nil
+	return source, nil, nil
+}
+
+// choice returns which charm of a store the user wants.
+func (d *deploy) choice(name string) (charms.Choice, error) {
+	switch {
+	case d.changed("revision") && d.revision < 0:
+		return charms.Choice{}, cli.Usagef("--revision must be a number that is not negative")
+	case d.changed("revision") && d.channel == "":
+		return charms.Choice{}, cli.Usagef("specifying a revision requires a channel for future upgrades. Please use --channel")
+	}
+	return charms.ParseChoice(name, d.channel, d.revision, d.series)
+}
+
+// checkUnused returns an error if there is a service of that name.
+func (d *deploy) checkUnused(ctx context.Context, api deployAPI, service, charm string) error {
+	service = strings.TrimPrefix(service, "ch:")
+	status, err := api.Status(ctx, service)
+	if err != nil {
+		return err
+	}
+	for _, s := range status.Services {
+		if s.Name != service {
+			continue
+		}
+		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", service)
+		if s.Life != entity.Alive {
+			return entity.WithHint(err, "It is still being destroyed. To wait until it is removed: juju wait-for %s --gone",
+				service)
+		}
+		return entity.WithHint(err, "To use another name: juju deploy %s NAME; "+
+			"to add units to the existing service: juju add-unit %s", charm, service)
+	}
+	return nil
 }
 
 // service deploys a charm as a service. with calls a function with a connection to the model.
 func (d *deploy) service(
 	ctx context.Context, source *charms.Source, args []string, with func(func(deployAPI) error) error,
 ) error {
-	request, err := d.request(source.Charm)
+	request, err := d.request(source)
 	if err != nil {
 		return err
 	}
@@ -290,8 +351,9 @@ func (d *deploy) service(
 	})
 }
 
-func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
-	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force}
+func (d *deploy) request(source *charms.Source) (r client.DeployArgs, err error) {
+	r = client.DeployArgs{Series: d.series, Origin: source.Origin, Units: d.units, Force: d.force}
+	ch := source.Charm
 	if r.Placement, err = cli.ParsePlacements(d.to); err != nil {
 		return r, err
 	}
@@ -368,22 +430,10 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 func (d *deploy) deploy(
 	ctx context.Context, api deployAPI, source *charms.Source, r client.DeployArgs, files charms.ResourceFiles,
 ) error {
-	// The controller would check this only after the upload.
-	status, err := api.Status(ctx, r.Service)
-	if err != nil {
-		return err
-	}
-	for _, s := range status.Services {
-		if s.Name != r.Service {
-			continue
+	if source.Origin == nil { // the controller would check this only after the upload
+		if err := d.checkUnused(ctx, api, r.Service, source.Path); err != nil {
+			return err
 		}
-		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", r.Service)
-		if s.Life != entity.Alive {
-			return entity.WithHint(err, "It is still being destroyed. To wait until it is removed: juju wait-for %s --gone",
-				r.Service)
-		}
-		return entity.WithHint(err, "To use another name: juju deploy %s NAME; "+
-			"to add units to the existing service: juju add-unit %s", source.Path, r.Service)
 	}
 	rest := unitsToAdd{service: r.Service, n: r.Units, to: r.Placement}
 	r.Units, r.Placement = rest.next()
@@ -417,6 +467,9 @@ func (d *deploy) deploy(
 	plural := "s"
 	if rest.n == 1 {
 		plural = ""
+	}
+	if source.Origin != nil {
+		d.Note("Deployed %q from %s on %s", r.Service, source.InChannel(), source.Origin.Base)
 	}
 	d.Note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, rest.n, plural)
 	return nil

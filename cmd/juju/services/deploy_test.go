@@ -106,12 +106,19 @@ func TestDeployRefusals(t *testing.T) {
 		asked int
 		args  []string
 	}{
-		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\n" +
+		{1, "ERROR cannot deploy charm \"local:mysql\": it is neither a path nor a charm of the model\n" +
 			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
-			[]string{"mysql"}},
-		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\n" +
-			"To deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			[]string{"local:mysql"}},
+		{2, "ERROR the store of cs: charms is no more: \"cs:trusty/mysql-1\"\nIts charms are in Charmhub: ch:mysql", 0,
 			[]string{"cs:trusty/mysql-1"}},
+		{2, "ERROR cannot specify revision in a charm or bundle name. Please use --revision.\nFor usage: juju help deploy", 0,
+			[]string{"mysql-3"}},
+		{2, "ERROR specifying a revision requires a channel for future upgrades. Please use --channel\nFor usage: juju help deploy", 0,
+			[]string{"mysql", "--revision", "3"}},
+		{2, "ERROR risk in channel \"14/risky\" not valid\nA channel is TRACK/RISK, and a risk one of stable, candidate, beta, edge.", 0,
+			[]string{"mysql", "--channel", "14/risky"}},
+		{2, "ERROR Flags provided but not supported when deploying a local charm: --channel.\nFor usage: juju help deploy", 0,
+			[]string{dir, "--channel", "edge"}},
 		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
 		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines.\n" +
 			"For usage: juju help deploy", 0,

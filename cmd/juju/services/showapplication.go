@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
+	"juju/charm"
 	"juju/cmd/juju/cli"
 	"juju/cmd/juju/wait"
 	"juju/state/constraints"
@@ -61,6 +62,7 @@ type showApplicationAPI interface {
 type shownApplication struct {
 	Charm       string            `yaml:"charm" json:"charm"`
 	Base        string            `yaml:"base" json:"base"`
+	Channel     string            `yaml:"channel,omitempty" json:"channel,omitempty"` // of a charm from a store
 	Constraints constraints.Value `yaml:"constraints,omitempty" json:"constraints"`
 	Principal   bool              `yaml:"principal" json:"principal"`
 	Exposed     bool              `yaml:"exposed" json:"exposed"`
@@ -89,8 +91,11 @@ func describeServices(ctx context.Context, api showApplicationAPI,
 				"To list services: juju status")
 		}
 		one := shownApplication{Charm: s.CharmURL, Base: entity.BaseOf(s.Series).Short(),
-			Principal: !s.Subordinate,
-			Exposed:   s.Exposed, Endpoints: s.Endpoints, Life: s.Life.String()}
+			Principal: !s.Subordinate, Channel: s.Channel,
+			Exposed: s.Exposed, Endpoints: s.Endpoints, Life: s.Life.String()}
+		if u, err := charm.ParseURL(s.CharmURL); err == nil && u.Schema == "ch" {
+			one.Charm = u.Name
+		}
 		if !s.Subordinate {
 			if one.Constraints, err = api.ServiceConstraints(ctx, name); err != nil {
 				return nil, err

@@ -18,6 +18,7 @@ import (
 	"juju/state/internal/modeldb"
 	"juju/state/internal/modeltxn"
 	"juju/state/internal/resources"
+	"juju/state/mongo"
 )
 
 var logger = loggo.GetLogger("juju.state")
@@ -50,6 +51,54 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
 	defer file.Close()
+	return c.add(ctx, file, func(ctx context.Context, archive *charm.Archive, doc *modeldb.Charm) error {
+		model, err := c.db.AliveModel(ctx)
+		if err != nil {
+			return err
+		}
+		doc.Base = charm.URL{Schema: "local", Series: cmp.Or(series, model.SeriesFor(archive.Meta.Series)), Name: archive.Meta.Name,
+			Revision: -1}.String()
+		var same []modeldb.Charm
+		if err := c.db.All(ctx, modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+			return err
+		}
+		doc.Revision = archive.Revision
+		for _, d := range same {
+			doc.Revision = max(doc.Revision, d.Revision+1)
+		}
+		return nil
+	})
+}
+
+// AddStored stores a file, the archive of a charm from a store, whose URL has the revision there. It does nothing if the model has that
+// charm already. The errors are as those of Add; a charm of another name, or another archive for the same revision, is
+// entity.Invalid.
+func (c Charms) AddStored(ctx context.Context, file *os.File, url charm.URL) error {
+	_, err := c.add(ctx, file, func(ctx context.Context, archive *charm.Archive, doc *modeldb.Charm) error {
+		if archive.Meta.Name != url.Name {
+			return entity.Errorf(entity.Invalid, "the charm store has it as %q", url.Name)
+		}
+		doc.Revision = url.Revision
+		base := url
+		base.Revision = -1
+		doc.Base = base.String()
+		sum, err := c.Sum(ctx, url.String())
+		switch {
+		case entity.IsNotFound(err):
+			return nil
+		case err == nil && sum == doc.SHA256:
+			return mongo.ErrNothing
+		case err == nil:
+			return entity.Errorf(entity.Invalid, "the charm store has another archive for revision %d than it had before", url.Revision)
+		}
+		return err
+	})
+	return err
+}
+
+// add stores an archive under the URL that identify gives the charm, in the transaction that adds it.
+func (c Charms) add(ctx context.Context, file *os.File,
+	identify func(context.Context, *charm.Archive, *modeldb.Charm) error) (url string, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
@@ -60,32 +109,27 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	} else if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
-	model, err := c.db.AliveModel(ctx)
-	if err != nil {
+	if _, err := c.db.AliveModel(ctx); err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
-	series = cmp.Or(series, model.SeriesFor(archive.Meta.Series))
-	doc := modeldb.Charm{Warnings: archive.Warnings(), Version: archive.Version,
-		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
+	doc := modeldb.Charm{Warnings: archive.Warnings(), Version: archive.Version}
 	if doc.Files, err = readFiles(archive); err != nil {
 		return "", err
 	}
 	// Until the charm is added, nothing refers to the archive.
 	defer c.archives.Adding()()
-	if doc.SHA256, doc.Size, err = c.archives.Keep(ctx, file); err != nil {
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		doc.SHA256, doc.Size, err = c.archives.Keep(ctx, file)
+	}
+	if err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = c.db.Change(ctx, func(o *modeltxn.Ops) error {
 		if _, err := c.db.AliveModel(ctx); err != nil {
 			return err
 		}
-		var same []modeldb.Charm
-		if err := c.db.All(ctx, modeldb.CharmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+		if err := identify(ctx, archive, &doc); err != nil {
 			return err
-		}
-		doc.Revision = archive.Revision
-		for _, d := range same {
-			doc.Revision = max(doc.Revision, d.Revision+1)
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
 		o.AssertModelAlive()
@@ -135,6 +179,13 @@ func readFiles(archive *charm.Archive) (map[string]string, error) {
 // Get returns the parsed files of a charm; the error is entity.NotFound if the model does not have it.
 func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	return c.db.Charm(ctx, url)
+}
+
+// Sum returns the SHA-256 of a charm's archive, in hex; the error is entity.NotFound if the model does not have the charm.
+func (c Charms) Sum(ctx context.Context, url string) (string, error) {
+	var doc modeldb.Charm
+	err := c.db.Get(ctx, modeldb.CharmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	return doc.SHA256, err
 }
 
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.

@@ -3,6 +3,7 @@ package modeldb
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
@@ -13,12 +14,16 @@ import (
 )
 
 type Service struct {
-	Living      `bson:",inline"`
-	Name        string `bson:"_id"`
-	Series      string `bson:"series"`
-	CharmURL    string `bson:"charm"`
-	ForceCharm  bool   `bson:"forcecharm,omitempty"`
-	Subordinate bool   `bson:"subordinate"`
+	Living   `bson:",inline"`
+	Name     string `bson:"_id"`
+	Series   string `bson:"series"`
+	CharmURL string `bson:"charm"`
+	// Origin is where the charm came from, nil if a user has uploaded it. Newer is the URL of the newest revision that its store
+	// is known to have there; "" if that is the service's.
+	Origin      *entity.CharmOrigin `bson:"origin,omitempty"`
+	Newer       string              `bson:"newer,omitempty"`
+	ForceCharm  bool                `bson:"forcecharm,omitempty"`
+	Subordinate bool                `bson:"subordinate"`
 	// Exposed is set if all endpoints are exposed to everyone, and Exposures is set if some are, or to some networks. They
 	// exclude each other, so that an older controller which does not know Exposures opens too little rather than too much.
 	Exposed   bool      `bson:"exposed"`
@@ -33,6 +38,14 @@ type Service struct {
 	Bindings []Binding `bson:"bindings,omitempty"`
 	// Rollout is set while the units of an Alive service are upgraded to its charm in batches.
 	Rollout *Rollout `bson:"rollout,omitempty"`
+}
+
+// Channel returns the channel from which a charm of a store gets its next revisions; "" for others.
+func (d Service) Channel() string {
+	if d.Origin == nil {
+		return ""
+	}
+	return d.Origin.Channel
 }
 
 // An Exposed is who can reach the ports of an endpoint.
@@ -104,13 +117,14 @@ func (d Service) KeepsBindings() bson.DocElem {
 
 // A Rollout upgrades the units of a service in batches. Package rollout describes it.
 type Rollout struct {
-	ID      string        `bson:"id"`                // distinguishes it from earlier ones
-	Former  string        `bson:"former"`            // the charm to which it can be reverted
-	Reverts bool          `bson:"reverts,omitempty"` // it reverts another one, whose charm is Former
-	Batch   int           `bson:"batch"`             // the maximum number of units at a time
-	Timeout time.Duration `bson:"timeout"`           // within which the units of a batch must be healthy
-	Since   time.Time     `bson:"since"`             // when it last started, stopped or was resumed
-	Stopped string        `bson:"stopped,omitempty"` // why it has stopped
+	ID      string              `bson:"id"`                // distinguishes it from earlier ones
+	Former  string              `bson:"former"`            // the charm to which it can be reverted
+	Origin  *entity.CharmOrigin `bson:"origin,omitempty"`  // Former's
+	Reverts bool                `bson:"reverts,omitempty"` // it reverts another one, whose charm is Former
+	Batch   int                 `bson:"batch"`             // the maximum number of units at a time
+	Timeout time.Duration       `bson:"timeout"`           // within which the units of a batch must be healthy
+	Since   time.Time           `bson:"since"`             // when it last started, stopped or was resumed
+	Stopped string              `bson:"stopped,omitempty"` // why it has stopped
 
 	Settings []Setting `bson:"settings,omitempty"` // that were changed with it
 }
@@ -201,6 +215,9 @@ type Charm struct {
 	Warnings []string          `bson:"warnings,omitempty"`
 	Version  string            `bson:"version,omitempty"` // what it says it was built from
 }
+
+// IsStored reports whether the URL of a charm is that of one from a store.
+func IsStored(url string) bool { return strings.HasPrefix(url, "ch:") }
 
 // A Settings is a map written by users or charms. Version grows only if a value changes, so writing the same values
 // does not trigger watches.

@@ -89,7 +89,7 @@ func (l *Live) service(ctx context.Context, name string) *entity.ServicePart {
 	a := l.all
 	doc, said := a.services[name], a.statuses[modeldb.ServiceKey(name)]
 	part := &entity.ServicePart{Constraints: a.constraints[modeldb.ServiceKey(name)].Value, ServiceStatus: entity.ServiceStatus{
-		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(),
+		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, Channel: doc.Channel(), Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(),
 		Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
 		Status: withRollout(a.statusOfService(name, l.ofService[name]), doc.Rollout), WorkloadVersion: said.Version, Rollout: doc.Rollout.Public(),
 	}}

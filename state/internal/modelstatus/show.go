@@ -121,7 +121,7 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 func (a *everything) service(name string, units []string, subordinates map[string][]string) entity.ServiceStatus {
 	doc := a.services[name]
 	s := entity.ServiceStatus{
-		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL), CharmVersion: a.charms[doc.CharmURL].Version,
+		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, Channel: doc.Channel(), CanUpgradeTo: a.newerCharm(doc), CharmVersion: a.charms[doc.CharmURL].Version,
 		Series: doc.Series, Exposed: doc.ExposedEndpoints() != nil, Endpoints: doc.ExposedEndpoints(), Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
 		Relations: map[string][]string{},
 	}
@@ -166,16 +166,20 @@ func (a *everything) statusOfService(name string, units []string) entity.Status 
 	return OfService(said.Mended(), a.leaders[name].Holder, units, a.workload)
 }
 
-// newerCharm returns the newest revision of a charm in the model; "" if it is in use.
-func (a *everything) newerCharm(url string) string {
-	used := a.charms[url]
+// newerCharm returns the newest revision of a service's charm: in the store that it is from, or else in the model. It returns "" if
+// that is in use.
+func (a *everything) newerCharm(of modeldb.Service) string {
+	if modeldb.IsStored(of.CharmURL) {
+		return of.Newer
+	}
+	used := a.charms[of.CharmURL]
 	newest := used
 	for _, c := range a.charms {
 		if c.Base == used.Base && c.Revision > newest.Revision {
 			newest = c
 		}
 	}
-	if newest.URL == url {
+	if newest.URL == of.CharmURL {
 		return ""
 	}
 	return newest.URL
