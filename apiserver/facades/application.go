@@ -102,6 +102,9 @@ func deploy(ctx context.Context, c *Caller, a params.ApplicationDeploy) (w warni
 			return w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
 		}
 	}
+	if args.Resources, err = c.storeResources(ctx, a.ApplicationName, a.CharmURL, ch.Meta, a.CharmOrigin, a.Resources, nil); err != nil {
+		return w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
 	vain, err := c.Model.Charms().Warnings(ctx, a.CharmURL)
 	if err != nil {
 		return w, err

@@ -58,6 +58,15 @@ func applicationSetCharm(ctx context.Context, c *Caller, p params.ApplicationSet
 	if err := c.checkSizes(ctx, p.Storage()); err != nil {
 		return result, fmt.Errorf("cannot upgrade service %q: %w", p.ApplicationName, err)
 	}
+	if p.CharmURL != svc.CharmURL() && p.BatchSize == 0 { // a resource is for all units at once
+		of, err := svc.Resources(ctx)
+		if err != nil {
+			return result, err
+		}
+		if p.ResourceIDs, err = c.storeResources(ctx, svc.Name(), p.CharmURL, ch.Meta, p.CharmOrigin, p.ResourceIDs, of.Resources); err != nil {
+			return result, fmt.Errorf("cannot upgrade service %q to charm %q: %w", p.ApplicationName, p.CharmURL, err)
+		}
+	}
 	left, err := svc.SetCharm(ctx, state.SetCharmParams{URL: p.CharmURL, Origin: origin, ForceUnits: p.Force || p.ForceUnits,
 		ForceSeries: p.Force || p.ForceSeries || p.ForceBase, Bindings: p.EndpointBindings, ForceBindings: p.Force, Config: config, Resources: p.ResourceIDs,
 		Storage: p.Storage(), Batch: p.BatchSize, HealthTimeout: p.HealthTimeout})

@@ -8,6 +8,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/charm/charmstore/storetest"
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/modelconfig"
 	"juju/state/statetest"
@@ -131,5 +132,68 @@ func TestTheCharmOfAStoreIsChanged(t *testing.T) {
 	}
 	if err := c.do("Application", 19, "SetCharm", params.ApplicationSetCharm{ApplicationName: "web", CharmURL: "ch:web-9"}, nil); !entity.IsNotFound(err) {
 		t.Errorf("a charm that the model does not have: %v", err)
+	}
+}
+
+// The resources of a release come with the charm, and their new revisions with its next one; a file that a user has uploaded stays, and
+// a client may ask for a revision. What the release does not have is warned of.
+func TestResourcesOfAStore(t *testing.T) {
+	t.Parallel()
+	w, store := withStore(t)
+	const metadata = storedCharm + "resources: {page: {type: file, filename: page.html}, logo: {type: file, filename: logo.png}, " +
+		"none: {type: file, filename: none}, image: {type: oci-image, description: d}}\n"
+	store.Publish(metadata, nil)
+	store.Publish(metadata, nil, "version", "2")
+	for _, content := range []string{"one", "two", "three"} {
+		store.Resource("web", "page", content)
+		store.Resource("web", "logo", content)
+	}
+	store.Release("web", 1, "stable", map[string]int{"page": 1, "logo": 1})
+	c := w.admin()
+	var deployed params.DeployFromRepositoryResults
+	w.ok(c.do("Application", 19, "DeployFromRepository",
+		params.DeployFromRepositoryArgs{Args: []params.DeployFromRepositoryArg{{CharmName: "web"}}}, &deployed))
+	if len(deployed.Results[0].Errors) > 0 {
+		t.Fatal(deployed.Results[0].Errors[0].Message)
+	}
+	has := func(want string) {
+		t.Helper()
+		var got params.ResourcesResults
+		w.ok(c.do("Resources", 3, "ListResources", params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag("web"))}}}, &got))
+		var all []string
+		for _, r := range got.Results[0].Resources {
+			all = append(all, fmt.Sprintf("%s %s %d", r.Name, r.Origin, r.Revision))
+		}
+		if text := strings.Join(all, ", "); text != want {
+			t.Errorf("the resources are %s, want %s", text, want)
+		}
+	}
+	has("image upload 0, logo store 1, none upload 0, page store 1")
+	svc, err := w.st.Service(t.Context(), "web")
+	w.ok(err)
+	ids, err := w.st.Resources().AddPending(t.Context(), state.PendingResources{Service: "web", User: "admin", Names: []string{"logo"}})
+	w.ok(err)
+	w.ok(w.st.Resources().Store(t.Context(), state.Upload{Service: "web", Resource: "logo", ID: ids[0]}, strings.NewReader("mine")))
+	w.ok(svc.SetResources(t.Context(), map[string]string{"logo": ids[0]}))
+	store.Release("web", 2, "stable", map[string]int{"page": 2, "logo": 2})
+	var resolved params.ResolveCharmResults
+	w.ok(c.do("Charms", 7, "ResolveCharms", params.ResolveCharms{Resolve: []params.ResolveCharm{{Reference: "ch:web"}}}, &resolved))
+	next := resolved.Results[0]
+	w.ok(c.do("Charms", 7, "AddCharm", params.AddCharmWithOrigin{URL: next.URL, Origin: next.Origin}, nil))
+	w.ok(c.do("Application", 19, "SetCharm", params.ApplicationSetCharm{ApplicationName: "web", CharmURL: next.URL, CharmOrigin: &next.Origin}, nil))
+	has("image upload 0, logo upload 0, none upload 0, page store 2")
+	asks := func(revision int) (params.AddPendingResourcesResult, error) {
+		var pending params.AddPendingResourcesResult
+		err := c.do("Resources", 3, "AddPendingResources", params.AddPendingResources{Entity: params.Entity{Tag: params.TagOf(entity.ServiceTag("web"))},
+			URL: next.URL, Origin: &next.Origin, Resources: []params.CharmResource{{Name: "logo", Origin: params.OriginStore, Revision: revision}}}, &pending)
+		return pending, err
+	}
+	pending, err := asks(3)
+	w.ok(err)
+	w.ok(c.do("Application", 19, "SetCharm", params.ApplicationSetCharm{ApplicationName: "web", CharmURL: next.URL, CharmOrigin: &next.Origin,
+		ResourceIDs: map[string]string{"logo": pending.PendingIDs[0]}}, nil))
+	has("image upload 0, logo store 3, none upload 0, page store 2")
+	if _, err := asks(9); !entity.IsNotFound(err) || !strings.Contains(err.Error(), `charm "web" has no revision 9 of resource "logo"`) {
+		t.Errorf("a revision that there is not: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"juju/apiserver/hub"
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
@@ -60,17 +61,82 @@ func resourcesAddPending(
 	if !entity.IsValidService(p.Tag.ID) {
 		return result, entity.InvalidService(p.Tag.ID)
 	}
-	names := make([]string, len(p.Resources))
-	for i, r := range p.Resources {
-		if !charm.IsValidResource(r.Name) {
+	var uploads []string
+	wanted := hub.Resources{Service: p.Tag.ID, User: c.Tag.ID, Revisions: map[string]int{}}
+	for _, r := range p.Resources {
+		switch {
+		case !charm.IsValidResource(r.Name):
 			return result, entity.Errorf(entity.Invalid, "invalid resource name %q", r.Name)
+		case r.Origin == params.OriginStore:
+			wanted.Revisions[r.Name] = r.Revision
+		default:
+			uploads = append(uploads, r.Name)
 		}
-		names[i] = r.Name
 	}
-	var err error
-	result.PendingIDs, err = c.Model.Resources().AddPending(ctx, state.PendingResources{Service: p.Tag.ID, Charm: p.URL,
-		User: c.Tag.ID, Names: names})
-	return result, err
+	url := p.URL
+	if url != "" {
+		var err error
+		if url, err = hub.Stored(url); err != nil {
+			return result, err
+		}
+	}
+	ids := map[string]string{}
+	if len(wanted.Revisions) > 0 {
+		wanted.Charm = url
+		if p.Origin != nil {
+			wanted.Origin = *p.Origin
+		}
+		got, err := c.Hub.Resources(ctx, c.Model, wanted)
+		if err != nil {
+			return result, err
+		}
+		maps.Copy(ids, got)
+	}
+	if len(uploads) > 0 || len(p.Resources) == 0 {
+		all, err := c.Model.Resources().AddPending(ctx, state.PendingResources{Service: p.Tag.ID, Charm: url, User: c.Tag.ID, Names: uploads})
+		if err != nil {
+			return result, err
+		}
+		for i, name := range uploads {
+			ids[name] = all[i]
+		}
+	}
+	for _, r := range p.Resources {
+		if ids[r.Name] == "" {
+			return result, entity.Errorf(entity.NotFound, "the charm store has no resource %q of %s in the channel", r.Name, url)
+		}
+		result.PendingIDs = append(result.PendingIDs, ids[r.Name])
+	}
+	return result, nil
+}
+
+// storeResources has the model get, from the store, the resources of a service's charm that nobody has uploaded, and returns the ids of
+// all uploads. Plans have no files, and do without.
+func (c *Caller) storeResources(ctx context.Context, service, url string, meta *charm.Meta, origin *params.CharmOrigin,
+	uploads map[string]string, has []entity.Resource) (map[string]string, error) {
+	if origin == nil || origin.Source != params.FromStore || c.plans() {
+		return uploads, nil
+	}
+	r := hub.Resources{Service: service, User: c.Tag.ID, Charm: url, Origin: *origin, Revisions: map[string]int{}, Has: map[string]int{}}
+	for name, declared := range meta.Resources {
+		if declared.Type == "file" && uploads[name] == "" {
+			r.Revisions[name] = -1
+		}
+	}
+	for _, one := range has {
+		if one.File == nil {
+			continue
+		}
+		if r.Has[one.Name] = one.File.Revision; one.File.Revision == 0 {
+			delete(r.Revisions, one.Name) // a user's file stays
+		}
+	}
+	got, err := c.Hub.Resources(ctx, c.Model, r)
+	if len(got) == 0 {
+		return uploads, err
+	}
+	maps.Copy(got, uploads)
+	return got, err
 }
 
 func resourcesListPending(ctx context.Context, c *Caller, _ struct{}) (params.PendingResources, error) {
@@ -97,6 +163,9 @@ func warnOfResources(ctx context.Context, c *Caller, w *warnings, service string
 	s, err := c.Model.Service(ctx, service)
 	if err != nil {
 		return err
+	}
+	if s.Origin() != nil && c.plans() {
+		return nil // they come from the store, but not into a plan
 	}
 	missing, err := s.MissingResources(ctx)
 	for _, name := range missing {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -113,6 +114,9 @@ func (h *Hub) download(ctx context.Context, store *charmhub.Client, file charmhu
 	}
 	defer f.Close()
 	if err := store.Fetch(ctx, file, f, limit, moved); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	return use(f)

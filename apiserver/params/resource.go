@@ -13,8 +13,8 @@ type CharmResource struct {
 	Type        string `json:"type"`
 	Path        string `json:"path"` // the name of its file
 	Description string `json:"description,omitempty"`
-	Origin      string `json:"origin"`      // always "upload"
-	Revision    int    `json:"revision"`    // always 0: for charm stores
+	Origin      string `json:"origin"`      // "upload", or OriginStore
+	Revision    int    `json:"revision"`    // in the charm store; 0 for an upload, and -1 to ask for that of the channel
 	Fingerprint []byte `json:"fingerprint"` // the file's SHA-384, empty without a file
 	Size        int64  `json:"size"`        // in bytes
 }
@@ -33,6 +33,9 @@ type Resource struct {
 // originUpload is the origin of a resource whose file a user uploads.
 const originUpload = "upload"
 
+// OriginStore is the origin of a resource that a charm store has.
+const OriginStore = "store"
+
 // ResourceOf returns a service's resource in the wire format.
 func ResourceOf(service string, r entity.Resource) Resource {
 	out := Resource{ID: service + "/" + r.Name, Application: service,
@@ -41,6 +44,9 @@ func ResourceOf(service string, r entity.Resource) Resource {
 	if f := r.File; f != nil {
 		out.Fingerprint, _ = hex.DecodeString(f.SHA384) // valid, since the controller computed it
 		out.Size, out.Username, out.Timestamp, out.SHA256 = f.Size, f.User, f.Uploaded, f.SHA256
+		if out.Revision = f.Revision; f.Revision > 0 {
+			out.Origin = OriginStore
+		}
 	}
 	return out
 }
@@ -50,7 +56,7 @@ func (r Resource) Read() entity.Resource {
 	out := entity.Resource{Name: r.Name, Type: r.Type, Filename: r.Path, Description: r.Description}
 	if !r.Timestamp.IsZero() {
 		out.File = &entity.ResourceFile{SHA256: r.SHA256, SHA384: hex.EncodeToString(r.Fingerprint), Size: r.Size,
-			User: r.Username, Uploaded: r.Timestamp}
+			User: r.Username, Uploaded: r.Timestamp, Revision: r.Revision}
 	}
 	return out
 }
@@ -80,6 +86,7 @@ type UnitResources struct {
 type AddPendingResources struct {
 	Entity
 	URL       string          `json:"url"`
+	Origin    *CharmOrigin    `json:"charm-origin,omitempty"`
 	Resources []CharmResource `json:"resources"`
 }
 

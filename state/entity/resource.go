@@ -32,6 +32,8 @@ type ResourceFile struct {
 	User     string    `json:"user" bson:"user"`                         // who uploaded it
 	Uploaded time.Time `json:"uploaded" bson:"uploaded"`                 // to the millisecond
 	Upload   string    `json:"upload,omitempty" bson:"upload,omitempty"` // the id of the upload
+	// Revision is that of the charm store that it came from; 0 if a user has uploaded it.
+	Revision int `json:"revision,omitempty" bson:"revision,omitempty"`
 }
 
 // A PendingResource is an upload for a resource that no service uses yet.

@@ -86,3 +86,21 @@ func (s *Store) Publish(metadata string, channels []string, files ...string) int
 	}
 	return up.Revision
 }
+
+// Resource uploads a file for a resource of a charm, and returns its revision.
+func (s *Store) Resource(charm, name, content string) int {
+	s.Helper()
+	up, err := s.Dir.UploadResource(s.Context(), charm, name, strings.NewReader(content))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return up.Revision
+}
+
+// Release releases a revision of a charm with revisions of its resources.
+func (s *Store) Release(charm string, revision int, channel string, resources map[string]int) {
+	s.Helper()
+	if err := s.Dir.Release(s.Context(), charm, revision, []string{channel}, resources); err != nil {
+		s.Fatal(err)
+	}
+}

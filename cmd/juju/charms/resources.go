@@ -3,6 +3,7 @@ package charms
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,9 @@ func ResourcesCommand(s *cli.Session) *cobra.Command {
 		Use:     "resources SERVICE|UNIT",
 		Aliases: []string{"list-resources"},
 		Short:   "List the resources of a service or unit",
-		Long: `List the resources that a service's charm declares, with the users who uploaded them. A
-revision is the time of the upload, or - for a resource without a file. For a unit, list
+		Long: `List the resources that a service's charm declares, with the users who uploaded them, or
+charmstore. A revision is that of the charm store, or the time of the upload, or - for a
+resource without a file. For a unit, list
 the files that it has fetched. --details shows the revision that each unit has and the one
 that it will get. SERVICE/leader is the service's leader.`,
 		Example: `  juju resources web
@@ -73,8 +75,11 @@ that it will get. SERVICE/leader is the service's leader.`,
 	return cmd
 }
 
-// revisionOf returns the revision of a file: when it was uploaded.
+// revisionOf returns the revision of a file: that of its charm store, or when it was uploaded.
 func revisionOf(file *entity.ResourceFile) display.Time {
+	if file != nil && file.Revision > 0 {
+		return display.Time{Words: strconv.Itoa(file.Revision)}
+	}
 	if file == nil || file.Uploaded.IsZero() {
 		return display.Time{Words: "-"}
 	}
@@ -119,10 +124,13 @@ func resourceRows(unit string, details bool, of entity.ResourcesOf) [][]string {
 	return rows
 }
 
-// supplier returns who uploaded a file.
+// supplier returns who uploaded a file, or that it is from a charm store.
 func supplier(file *entity.ResourceFile) string {
-	if file == nil {
+	switch {
+	case file == nil:
 		return "-"
+	case file.Revision > 0:
+		return "charmstore"
 	}
 	return cmp.Or(file.User, "-")
 }
@@ -157,6 +165,9 @@ func shownResource(service string, r entity.Resource, file *entity.ResourceFile,
 	if file != nil {
 		e.Revision, e.Fingerprint, e.Size, e.User = revisionOf(file), file.SHA384, file.Size, file.User
 		e.Timestamp = file.Uploaded.UTC()
+		if file.Revision > 0 {
+			e.Origin = "store"
+		}
 	}
 	return e
 }

@@ -31,6 +31,9 @@ A charm from a charm store gets the newest revision of the channel that the serv
 follows. --channel has it follow another channel from now on. --revision gives it a
 revision of the store; the next upgrade without it moves on.
 
+The resources of the release come with it, but not in batches; a resource whose file a
+user has uploaded keeps that.
+
 --path gives the directory or archive of the new version, which must be the same charm.
 --switch gives another charm, as a path, a name in the charm store or a URL as for deploy.
 It must have all endpoints that the service's relations use, and be subordinate if and

@@ -34,7 +34,8 @@ default the charm's name.
 Of a charm in the store, --channel says from which channel it comes, such as 14/stable or
 edge, and --revision which revision; juju refresh later follows the channel. The
 controller gets the charm, and the revision is one for the base in --base, else for the
-model's, else for any. juju find and juju info show what a store has.
+model's, else for any. The resources of the release come with it, but for those in
+--resource. juju find and juju info show what a store has.
 
 CHARM can also be a URL. local:[SERIES/]NAME is a charm in a local repository, a directory
 with SERIES/CHARM below it that is given by --repository or JUJU_REPOSITORY. Without a

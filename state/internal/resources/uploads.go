@@ -208,6 +208,7 @@ type Upload struct {
 	Service, Resource string
 	ID                string // of AddPending
 	SHA384            string // in hex; "" if the user does not know it
+	Revision          int    // in a charm store; 0 if a user uploads it
 	// Known is the file, if it is not stored: in a copy of a model, which has no files.
 	Known entity.ResourceFile
 }
@@ -231,7 +232,7 @@ func (r Resources) store(ctx context.Context, to Upload, src io.ReadSeeker) erro
 	if to.SHA384 != "" && to.SHA384 != file.SHA384 {
 		return entity.Errorf(entity.Invalid, "the file has SHA-384 %s, not %s", file.SHA384, to.SHA384)
 	}
-	file.Uploaded, file.Upload = r.db.Now(), to.ID
+	file.Uploaded, file.Upload, file.Revision = r.db.Now(), to.ID, to.Revision
 	defer r.files.Adding()()
 	// Write the record first, because recorded files are not removed.
 	if err := r.record(ctx, to, file); err != nil {
@@ -283,7 +284,7 @@ func (r Resources) record(ctx context.Context, to Upload, file entity.ResourceFi
 		}
 		o.Update(modeldb.UploadsC, to.ID, bson.D{{"sha256", doc.SHA256}},
 			bson.D{{"$set", bson.D{{"stored", false}, {"sha256", file.SHA256}, {"sha384", file.SHA384}, {"size", file.Size},
-				{"uploaded", file.Uploaded}, {"upload", file.Upload}}}})
+				{"uploaded", file.Uploaded}, {"upload", file.Upload}, {"revision", file.Revision}}}})
 		return nil
 	})
 }
